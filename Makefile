@@ -1,0 +1,134 @@
+# Everything a developer and the CI do. Each target makes what it needs; nothing but Python 3.11+ and make has to be there.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+
+VENV := .venv
+PY := $(VENV)/bin/python
+BIN := $(VENV)/bin
+DISTRIBUTIONS := core modules app
+PYPROJECTS := $(DISTRIBUTIONS:%=%/pyproject.toml)
+# Directories count as well: a file that was removed shows in theirs alone.
+DIST_FILES := $(shell find $(DISTRIBUTIONS) -name __pycache__ -prune -o -print)
+CHECKED := $(DISTRIBUTIONS) docs tests tools $(wildcard bench)
+
+# An interpreter's surroundings must not decide what is tested.
+unexport PYTHONPATH PYTHONHOME
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+export PIP_ROOT_USER_ACTION := ignore
+export PIP_USER := 0
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+# Only a prompt given to make itself counts, and it is passed on as it is, whatever characters it has.
+ifeq ($(origin PROMPT),command line)
+export AMPLIFIER_PROMPT := $(value PROMPT)
+endif
+
+.PHONY: help
+help: ## show this list
+	@echo "usage: make TARGET"
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
+
+.PHONY: run
+run: .make/venv ## run one agent turn in the terminal; PROMPT="…" asks something else
+	@$(BIN)/amplifier $${AMPLIFIER_PROMPT:+-- "$$AMPLIFIER_PROMPT"}
+
+.PHONY: test
+test: check dist ## everything: all checks, all tests, built distributions; what the CI runs
+	@echo "all passed"
+
+.PHONY: check
+check: format-check lint types imports tests docs-check kernel-alone ## all checks and tests, without the built distributions
+
+.PHONY: format
+format: .make/venv ## format the code and mend what can be mended by itself
+	@$(BIN)/ruff check --quiet --fix-only $(CHECKED)
+	@$(BIN)/ruff format $(CHECKED)
+
+.PHONY: format-check
+format-check: .make/venv ## is the code formatted?
+	@echo "== format"
+	@$(BIN)/ruff format --check --quiet $(CHECKED)
+
+.PHONY: lint
+lint: .make/venv ## ruff
+	@echo "== lint"
+	@$(BIN)/ruff check --quiet $(CHECKED)
+
+.PHONY: types
+types: .make/venv ## pyright, strict for what is shipped
+	@echo "== types"
+	@$(BIN)/pyright --pythonpath $(PY)
+
+.PHONY: imports
+imports: .make/venv ## import-linter: which way imports may point
+	@echo "== imports"
+	@$(BIN)/lint-imports --no-logo
+
+.PHONY: tests
+tests: .make/venv ## the tests, in two processes, with the kernel's branch coverage
+	@echo "== tests"
+	@$(PY) -m pytest -q -n 2 --cov --cov-report=term --ignore=tests/architecture/test_docs_examples.py
+
+.PHONY: docs-check
+docs-check: .make/venv ## run the examples of the documentation
+	@echo "== documentation"
+	@$(PY) -m pytest -q tests/architecture/test_docs_examples.py
+
+.PHONY: kernel-alone
+kernel-alone: .make/kernel-wheel ## the kernel's tests where there is nothing but the kernel and the test runner
+	@echo "== kernel alone"
+	@tools/kernel-tests .venv-kernel $(PY) .make/wheels/amplifier_core-*.whl
+
+.PHONY: test-pythons
+test-pythons: .make/kernel-wheel ## the kernel's tests on every Python from 3.11 to 3.14 that is found
+	@tools/test-pythons .make/wheels/amplifier_core-*.whl
+
+.PHONY: dist
+dist: .make/dist ## build wheels and sdists, install them into fresh environments, try them
+	@echo "dist/ holds three wheels and sdists: built, installed and tried"
+
+.PHONY: bench
+bench: .make/venv ## measure the kernel; writes bench/results.json
+	@$(PY) -m bench
+
+.PHONY: bench-peer
+bench-peer: .make/venv ## measure the kernel beside the public amplifier-core wheel
+	@$(PY) -m bench.peer
+
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command "make lock"
+
+.PHONY: lock
+lock: .make/venv ## pin the newest versions anew: requirements/*.in to requirements/*.txt
+	$(COMPILE) --upgrade requirements/dev.in -o requirements/dev.txt
+	$(COMPILE) --upgrade -c requirements/dev.txt requirements/runtime.in -o requirements/runtime.txt
+	$(COMPILE) --upgrade -c requirements/dev.txt requirements/kernel-test.in -o requirements/kernel-test.txt
+
+.PHONY: clean
+clean: ## remove everything that make has made
+	rm -rf .make .venv .venv-* dist .coverage .coverage.* .hypothesis .pytest_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# What is made leaves a stamp in .make/, believed only while the thing itself is there.
+
+.make/venv: requirements/dev.txt $(PYPROJECTS) $(if $(wildcard $(VENV)/lock.txt),,FORCE)
+	@python=$$(tools/find-python) && tools/make-venv $(VENV) "$$python" requirements/dev.txt
+	@$(PY) -m pip install -qq --no-deps --no-build-isolation $(DISTRIBUTIONS:%=-e ./%)
+	@mkdir -p .make && touch $@
+
+.make/kernel-wheel: .make/venv $(filter core/%,$(DIST_FILES))
+	@rm -rf .make/wheels
+	@cd core && ../$(PY) -m hatchling build -t wheel -d ../.make/wheels >../.make/log 2>&1 || { cat ../.make/log; exit 1; }
+	@touch $@
+
+.make/dist: .make/venv requirements/runtime.txt tools/check_dist.py $(DIST_FILES) $(if $(wildcard dist/*.whl),,FORCE)
+	@echo "== distributions"
+	@$(PY) tools/check_dist.py
+	@touch $@
+
+.PHONY: FORCE
+FORCE:
