@@ -71,12 +71,13 @@ imports: .make/venv ## import-linter: which way imports may point
 .PHONY: tests
 tests: .make/venv ## the tests, in two processes, with the kernel's branch coverage
 	@echo "== tests"
-	@$(PY) -m pytest -q -n 2 --cov --cov-report=term --ignore=tests/architecture/test_docs_examples.py
+	@$(PY) -m pytest -q -n 2 --cov --cov-report=term \
+		--ignore=tests/architecture/test_docs_examples.py --ignore=tests/architecture/test_generated_docs.py
 
 .PHONY: docs-check
-docs-check: .make/venv ## run the examples of the documentation
+docs-check: .make/venv ## run the examples of the documentation; are links, commands and generated pages right?
 	@echo "== documentation"
-	@$(PY) -m pytest -q tests/architecture/test_docs_examples.py
+	@$(PY) -m pytest -q tests/architecture/test_docs_examples.py tests/architecture/test_generated_docs.py
 
 .PHONY: kernel-alone
 kernel-alone: .make/kernel-wheel ## the kernel's tests where there is nothing but the kernel and the test runner

@@ -1,0 +1,1 @@
+"""Amplifier in the terminal: an application on the kernel. It knows modules by their ids only."""

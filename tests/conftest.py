@@ -1,0 +1,33 @@
+"""Settings for all tests: properties are judged by what they say, never by how long they take."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Based on what is in force by now: hypothesis itself makes runs repeatable where the variable CI is set.
+settings.register_profile("amplifier", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("amplifier")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable() -> Generator[None, Any, Any]:
+    """Lets reports with lone surrogates pass from one test process to another.
+
+    Some tests log such characters on purpose. pytest-xdist should carry them; it ends the whole run instead, since its
+    messages are UTF-8. This can go when it escapes what it cannot encode.
+    """
+    return _encodable((yield))
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_encodable(item) for item in value]
+    return value
