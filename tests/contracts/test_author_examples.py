@@ -228,7 +228,10 @@ async def test_a_provider_mounts_and_cleans_up() -> None:
 
 async def test_a_provider_without_its_key_mounts_nothing() -> None:
     """A provider may decline by returning nothing; the session goes on and the report tells."""
-    plan = {**PLAN, "providers": [{"module": "echo"}, {"module": "echo", "instance_id": "b", "config": {"api_key": "k"}}]}
+    plan = {
+        **PLAN,
+        "providers": [{"module": "echo"}, {"module": "echo", "instance_id": "b", "config": {"api_key": "k"}}],
+    }
     async with AmplifierSession(plan, loader=Shelf(**SHELF)) as session:
         assert list(session.coordinator.get("providers")) == ["b"]
         assert [problem.module_id for problem in session.report.skipped] == ["echo"]
@@ -257,7 +260,9 @@ async def test_a_hook_registers_by_keywords_and_cleans_up_synchronously() -> Non
 
     coordinator = TestCoordinator()
     cleanup = await mount(coordinator, {})
-    denied = await coordinator.hooks.emit("tool:pre", {"tool_name": "Write", "tool_input": {"file_path": "/etc/passwd"}})
+    denied = await coordinator.hooks.emit(
+        "tool:pre", {"tool_name": "Write", "tool_input": {"file_path": "/etc/passwd"}}
+    )
     assert (denied.action, denied.reason) == ("deny", "Access denied")
     cleanup()
     assert coordinator.hooks.list_handlers() == {"tool:pre": [], "tool:post": []}
