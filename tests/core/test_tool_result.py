@@ -122,7 +122,7 @@ def test_serialized_output_of_a_cleared_failure() -> None:
 
 def test_serialized_output_refuses_what_is_not_json() -> None:
     """An object inside a dict that JSON cannot hold is a TypeError that names its type."""
-    with pytest.raises(TypeError, match=r"^Object of type set is not JSON serializable$"):
+    with pytest.raises(TypeError, match=r"^Object of type set is not JSON serializable"):
         ToolResult(output={"a": {1}}).get_serialized_output()
 
 
