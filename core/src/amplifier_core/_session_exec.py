@@ -23,14 +23,14 @@ async def run_orchestrator(coordinator: ModuleCoordinator, prompt: str, options:
 
     ``coordinator`` and the ``options`` are passed only to an orchestrator that takes them.
     """
-    orchestrator = coordinator.get("orchestrator")
+    orchestrator, providers, tools = (coordinator.get(point) for point in ("orchestrator", "providers", "tools"))
     extras = {"coordinator": coordinator, **(options or {})}
     return await settle(
         orchestrator.execute(
             prompt=prompt,
             context=coordinator.get("context"),
-            providers=coordinator.get("providers") or {},
-            tools=coordinator.get("tools") or {},
+            providers={} if providers is None else providers,
+            tools={} if tools is None else tools,
             hooks=coordinator.hooks,
             **_accepted(orchestrator, extras),
         )

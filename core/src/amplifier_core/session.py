@@ -70,6 +70,7 @@ class AmplifierSession:
         )
         self.coordinator.register_contributor("observability.events", "amplifier-core", lambda: list(KERNEL_EVENTS))
         self.loader: Any = loader if loader is not None else ModuleLoader(coordinator=self.coordinator)
+        self._borrows_loader = False
         self._initialized = False
         self._lifecycle_event_emitted = False
         self._is_executing = False
@@ -154,6 +155,7 @@ class AmplifierSession:
         )
         if loader is None:
             child.loader = self._loader_for(child)
+            child._borrows_loader = child.loader is self._loader_in_use
         own.cancellation.register_child(child.coordinator.cancellation)
         child.coordinator.hooks.inherit_guards_from(own.hooks)
         child.coordinator.mount("module-source-resolver", own.get("module-source-resolver"))
@@ -199,16 +201,19 @@ class AmplifierSession:
             parent.coordinator.cancellation.register_child(self.coordinator.cancellation)
         _live_sessions[self.session_id] = self
 
+    @property
+    def _loader_in_use(self) -> Any:
+        # An application may have set one on the coordinator.
+        return self.loader if self.coordinator.loader is None else self.coordinator.loader
+
     def _loader_for(self, child: AmplifierSession) -> Any:
         # A ModuleLoader works for one coordinator; a loader of the application's own is shared.
-        if isinstance(self.loader, ModuleLoader):
-            return self.loader.for_coordinator(child.coordinator)
-        return self.loader
+        loader = self._loader_in_use
+        return loader.for_coordinator(child.coordinator) if isinstance(loader, ModuleLoader) else loader
 
     async def _mount_plan(self) -> None:
         coordinator = self.coordinator
-        if coordinator.loader is None:
-            coordinator.loader = self.loader
+        coordinator.loader = self._loader_in_use
         coordinator.report = LoadReport()
         checkpoint = Checkpoint(coordinator)
         try:
@@ -311,9 +316,8 @@ class AmplifierSession:
             installation.take_out()
 
     async def _cleanup_loader(self) -> None:
-        loader = self.loader if self.coordinator.loader is None else self.coordinator.loader
-        cleanup = getattr(loader, "cleanup", None)
-        if cleanup is not None:
+        cleanup = getattr(self._loader_in_use, "cleanup", None)
+        if cleanup is not None and not self._borrows_loader:
             await settle(cleanup())
 
     async def _run_all(self, *steps: Callable[[], Any]) -> None:

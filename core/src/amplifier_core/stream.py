@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
-from amplifier_core._awaiting import task_is_being_cancelled
 from amplifier_core.hooks import HookRegistry
 
 logger = logging.getLogger(__name__)
@@ -117,17 +116,19 @@ class EventStream(AsyncIterator["Event | TurnResult"]):
             return TurnResult(await self._turn(), self._session_id)
         finally:
             self._untap()
-            if task_is_being_cancelled():
+            if self._turn_is_cancelled:
                 self._end_waiting()
             else:
                 await self._waiting.put(None)
 
     async def _offer(self, event: str, data: dict[str, Any]) -> None:
         # A cancelled turn waits for no reader: there may be none, and then it would never end.
-        if not task_is_being_cancelled():
+        if not self._turn_is_cancelled:
             await self._waiting.put((event, data))
-        elif not self._waiting.full():
-            self._waiting.put_nowait((event, data))
+
+    @property
+    def _turn_is_cancelled(self) -> bool:
+        return self._task is not None and self._task.cancelling() > 0
 
     def _end_waiting(self) -> None:
         """Lets go whoever waits, on either side; what has not been read is dropped."""
