@@ -6,13 +6,13 @@ A handler cannot break the emitter: whatever it does ends as an answer, as nothi
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import isawaitable
 from types import CoroutineType
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 
 from amplifier_core._awaiting import TimeLimitError, belongs_to_caller, describe, settle_within
-from amplifier_core._composition import UnreadableAnswerError, is_notable, read_answer
+from amplifier_core._composition import UnreadableAnswerError, changes_data, is_notable, only_continues, read_answer
 from amplifier_core.models import HookResult
 
 logger = logging.getLogger("amplifier_core.hooks")
@@ -94,35 +94,8 @@ class Registration:
     def __repr__(self) -> str:
         return f"<unregister '{self.name}'>"
 
-    async def answer(self, event: str, data: dict[str, Any]) -> HookResult | None:
-        """What the handler says about ``event``; ``None`` when it only wants things to go on.
-
-        The handler gets a top-level dict of its own. Its failure is logged and becomes nothing, or a deny for a guard;
-        an answer that cannot be read always becomes a deny.
-        """
-        try:
-            outcome: Any = self.handler(event, data.copy())
-            if outcome.__class__ is CoroutineType or isawaitable(outcome):
-                outcome = await (outcome if self.timeout is None else settle_within(self.timeout, outcome))
-        except BaseException as error:
-            if belongs_to_caller(error):
-                raise
-            return self._after_failure(event, error)
-        # What ``is_notable`` says, spelled out: nearly every answer is this one, and the call would cost more than
-        # the question.
-        try:
-            if (
-                type(outcome) is HookResult
-                and outcome.action == "continue"
-                and not (outcome.user_message or outcome.suppress_output)
-            ):
-                return None
-        except Exception:
-            # A field is gone or has a value that answers no questions: left to ``_read``, which refuses such a result.
-            pass
-        return self._read(event, outcome)
-
-    def _read(self, event: str, outcome: Any) -> HookResult | None:
+    def read(self, event: str, outcome: Any) -> HookResult | None:
+        """The answer in what the handler returned; one that cannot be read becomes a deny, whatever the policy."""
         try:
             answer = read_answer(outcome)
         except UnreadableAnswerError as error:
@@ -136,11 +109,44 @@ class Registration:
             return HookResult(action="deny", reason="Hook handler returned invalid response")
         return answer if is_notable(answer) else None
 
-    def _after_failure(self, event: str, error: BaseException) -> HookResult | None:
+    def answer_for_failure(self, event: str, error: BaseException) -> HookResult | None:
+        """What stands for the answer of a handler that failed: nothing, or a deny for a guard.
+
+        Raises the error again when it is a request to the emitter, such as the cancellation of its task.
+        """
+        if belongs_to_caller(error):
+            raise error
         log_failure(event, self.name, error)
         if not self.is_guard:
             return None
         return HookResult(action="deny", reason=f"Guard '{self.name}' failed on '{event}': {_told(error)}")
+
+
+async def ask_in_turn(
+    event: str, handlers: Sequence[Registration], data: dict[str, Any]
+) -> tuple[dict[Registration, HookResult], dict[str, Any]]:
+    """Asks the handlers one after another until one denies; gives every answer that says something, and the final data.
+
+    Each handler gets a top-level dict of its own, with the changes of those before it.
+    """
+    answers: dict[Registration, HookResult] = {}
+    for handler in handlers:
+        try:
+            outcome: Any = handler.handler(event, data.copy())
+            if outcome.__class__ is CoroutineType or isawaitable(outcome):
+                outcome = await (outcome if handler.timeout is None else settle_within(handler.timeout, outcome))
+        except BaseException as error:
+            answer = handler.answer_for_failure(event, error)
+        else:
+            answer = None if only_continues(outcome) else handler.read(event, outcome)
+        if answer is None:
+            continue
+        answers[handler] = answer
+        if answer.action == "deny":
+            break
+        if changes_data(answer):
+            data = cast("dict[str, Any]", answer.data)
+    return answers, data
 
 
 def log_failure(event: str, name: str, error: BaseException) -> None:

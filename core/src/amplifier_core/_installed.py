@@ -5,6 +5,7 @@ The one mechanism behind a module that fails half-way, a session that cannot sta
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from amplifier_core.coordinator import NAMED_POINTS, SINGLE_POINTS, ModuleCoordi
 _ABSENT: Any = object()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Replaced:
     """One entry of a table that is new or has a new value, and what was there before."""
 
@@ -34,7 +35,7 @@ class Replaced:
             self.table[self.key] = self.before
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Installation:
     """Everything that was added to a coordinator between a checkpoint and now."""
 
@@ -81,7 +82,7 @@ class Checkpoint:
     def installation(self) -> Installation:
         """What was added since."""
         coordinator, points = self._coordinator, self._coordinator.mount_points
-        modules = [(entry.key, entry) for entry in _replaced(points, self._single, keys=SINGLE_POINTS)]
+        modules = [(entry.key, entry) for entry in _replaced(points, self._single, SINGLE_POINTS)]
         for point in NAMED_POINTS:
             modules += [(point, entry) for entry in _replaced(points[point], self._named[point])]
         return Installation(
@@ -112,9 +113,9 @@ def _put_back_removed(table: dict[str, Any], before: dict[str, Any]) -> None:
         table.update(complete)
 
 
-def _replaced(table: dict[str, Any], before: dict[str, Any], keys: tuple[str, ...] | None = None) -> list[Replaced]:
+def _replaced(table: dict[str, Any], before: dict[str, Any], keys: Iterable[str] | None = None) -> list[Replaced]:
     return [
-        Replaced(table, key, value, before.get(key, _ABSENT))
-        for key, value in table.items()
-        if (keys is None or key in keys) and before.get(key, _ABSENT) is not value
+        Replaced(table, key, table[key], before.get(key, _ABSENT))
+        for key in (table if keys is None else keys)
+        if before.get(key, _ABSENT) is not table[key]
     ]

@@ -6,7 +6,6 @@ Pure data in, data out. A plan of the wrong shape is refused here, before anythi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -20,7 +19,7 @@ class PlanTypeError(TypeError, ValueError):
     """Something in a plan has the wrong type. Callers expect a ``TypeError`` or a ``ValueError``; this is both."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ModuleSpec:
     """One module of a plan."""
 
@@ -105,11 +104,9 @@ def _listed_spec(kind: str, entry: Any, path: str) -> ModuleSpec:
 
 
 def _is_unnamed(entry: Any) -> bool:
-    return (
-        not entry
-        if isinstance(entry, str)
-        else isinstance(entry, Mapping) and not cast("dict[str, Any]", entry).get("module")
-    )
+    if isinstance(entry, dict):
+        return not cast("dict[str, Any]", entry).get("module")
+    return entry == ""
 
 
 def session_settings(plan: dict[str, Any]) -> dict[str, Any]:

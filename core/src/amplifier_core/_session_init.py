@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from copy import deepcopy
+from inspect import isroutine
 from typing import Any
 
 from amplifier_core._awaiting import belongs_to_caller, settle
@@ -115,13 +116,14 @@ async def _mount(coordinator: ModuleCoordinator, spec: ModuleSpec, queue: Any) -
     try:
         mount_fn = await _load(coordinator, spec)
         returned = await settle(mount_fn(coordinator))
-        _adopt(coordinator, spec, returned, checkpoint.installation())
         installation = checkpoint.installation()
+        if _adopt(coordinator, spec, returned, installation):
+            installation = checkpoint.installation()
         _require_fitting_modules(spec, installation)
         if spec.kind == "provider":
             _require_new_provider(installation)
-            _move_provider_to_instance(spec, installation)
-            installation = checkpoint.installation()
+            if _move_provider_to_instance(spec, installation):
+                installation = checkpoint.installation()
     except BaseException:
         await checkpoint.unwind()
         raise
@@ -139,19 +141,23 @@ async def _load(coordinator: ModuleCoordinator, spec: ModuleSpec) -> Callable[[M
     return mount_fn
 
 
-def _adopt(coordinator: ModuleCoordinator, spec: ModuleSpec, returned: Any, installation: Installation) -> None:
-    """Takes over what ``mount()`` returned: an instance it has not mounted itself, or a clean-up function."""
+def _adopt(coordinator: ModuleCoordinator, spec: ModuleSpec, returned: Any, installation: Installation) -> bool:
+    """Takes over what ``mount()`` returned: an instance it has not mounted itself, or a clean-up function.
+
+    Tells whether that mounted an instance.
+    """
     if returned is None:
-        return
+        return False
     point = TYPE_TO_MOUNT_POINT[spec.kind]
-    if spec.kind != "hook" and implements(spec.kind, returned):
+    if spec.kind != "hook" and not isroutine(returned) and implements(spec.kind, returned):
         if any(entry.value is returned for entry in installation.mounted_at(point)):
-            return
+            return False
         if point not in NAMED_POINTS or isinstance(returned.name, str):
             coordinator.mount(point, returned)
-            return
+            return True
     if callable(returned) and not coordinator.has_cleanup(returned):
         coordinator.register_cleanup(returned)
+    return False
 
 
 def _require_fitting_modules(spec: ModuleSpec, installation: Installation) -> None:
@@ -173,12 +179,12 @@ def _require_new_provider(installation: Installation) -> None:
         )
 
 
-def _move_provider_to_instance(spec: ModuleSpec, installation: Installation) -> None:
-    """Gives a provider that mounted under its default name the name of its instance."""
+def _move_provider_to_instance(spec: ModuleSpec, installation: Installation) -> bool:
+    """Gives a provider that mounted under its default name the name of its instance; tells whether it had to."""
     default_name = spec.module_id.removeprefix("provider-")
-    mounted = installation.mounted_at("providers")
     if not spec.instance_id or spec.instance_id == default_name:
-        return
+        return False
+    mounted = installation.mounted_at("providers")
     entry = next((entry for entry in mounted if entry.key == default_name), None)
     if entry is None:
         raise ModuleLoadError(
@@ -188,6 +194,7 @@ def _move_provider_to_instance(spec: ModuleSpec, installation: Installation) -> 
     entry.table[spec.instance_id] = entry.value
     entry.put_back()
     logger.info("Remapped provider '%s' -> '%s'", default_name, spec.instance_id)
+    return True
 
 
 def _record(coordinator: ModuleCoordinator, spec: ModuleSpec, installation: Installation, has_callback: bool) -> None:

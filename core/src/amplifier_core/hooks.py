@@ -13,8 +13,8 @@ from weakref import WeakSet
 
 from amplifier_core import events
 from amplifier_core._awaiting import belongs_to_caller, settle, settle_within
-from amplifier_core._composition import UnreadableAnswerError, compose, continue_with, read_answer
-from amplifier_core._handlers import OnError, Registration, log_failure
+from amplifier_core._composition import UnreadableAnswerError, changes_data, compose, continue_with, read_answer
+from amplifier_core._handlers import OnError, Registration, ask_in_turn, log_failure
 from amplifier_core._timestamps import Timestamps
 from amplifier_core.correlation import CORRELATED_EVENTS, REQUEST_EVENTS, REQUEST_ID_FIELD, resolve_request_id
 from amplifier_core.models import ContextInjection, HookResult
@@ -117,23 +117,14 @@ class HookRegistry:
         A deny ends it at once. Handlers that are registered or removed meanwhile count from the next emit on. Values
         inside ``data`` are passed on as they are, never copied.
         """
-        payload = cast("dict[str, Any]", data) if type(data) is dict else _as_payload(data)
+        payload: dict[str, Any] = data if type(data) is dict else _as_payload(data)  # pyright: ignore[reportUnknownVariableType]
         if event in CORRELATED_EVENTS:
             payload = self._with_request_id(event, payload)
         handlers = self._run_order.get(event) or self._handlers_of(event)
         if not handlers and not self._taps:
             return continue_with(payload.copy())
         current: dict[str, Any] = {**self._defaults, **payload, "timestamp": self._timestamps.now()}
-        answers: dict[Registration, HookResult] = {}
-        for handler in handlers:
-            answer = await handler.answer(event, current)
-            if answer is None:
-                continue
-            answers[handler] = answer
-            if answer.action == "deny":
-                break
-            if answer.action == "modify" and answer.data is not None:
-                current = answer.data
+        answers, current = await ask_in_turn(event, handlers, current)
         if answers:
             result, current = await _conclude(event, handlers, answers, current)
         else:
@@ -176,6 +167,8 @@ class HookRegistry:
 
     def registered_since(self, mark: int) -> list[Registration]:
         """Registrations made after ``mark`` (an earlier ``registered_so_far``) that are still in place."""
+        if mark == self._registered_so_far:
+            return []
         return [each for registrations in self._by_event.values() for each in registrations if each.order > mark]
 
     @property
@@ -261,7 +254,7 @@ async def _conclude(
     last = next(reversed(answers.values()))
     if last.action == "deny":
         return last, data
-    changers = [handler for handler in handlers if handler in answers and _changes_data(answers[handler])]
+    changers = [handler for handler in handlers if handler in answers and changes_data(answers[handler])]
     if changers:
         outdated = [handler for handler in handlers[: handlers.index(changers[-1])] if handler.is_guard]
         denial, data = await _show_final_data(event, outdated, handlers, answers, data)
@@ -286,24 +279,18 @@ async def _show_final_data(
     while outdated:
         guard = outdated.pop(0)
         answers.pop(guard, None)
-        answer = await guard.answer(event, data)
-        if answer is None:
-            continue
-        if answer.action == "deny":
-            return answer, data
-        answers[guard] = answer
-        if answer.data is not None and _changes_data(answer) and _differ(answer.data, data):
+        again, changed = await ask_in_turn(event, (guard,), data)
+        if guard in again and again[guard].action == "deny":
+            return again[guard], data
+        answers.update(again)
+        if changed is not data and _differ(changed, data):
             if guard in changed_again:
                 reason = f"Guard '{guard.name}' and another one keep changing each other's data of '{event}'"
                 return HookResult(action="deny", reason=reason), data
             changed_again.add(guard)
-            data = answer.data
+            data = changed
             outdated = [handler for handler in handlers if handler.is_guard and handler is not guard]
     return None, data
-
-
-def _changes_data(answer: HookResult) -> bool:
-    return answer.action == "modify" and answer.data is not None
 
 
 def _differ(new: dict[str, Any], old: dict[str, Any]) -> bool:

@@ -109,7 +109,7 @@ class _Redactor(JsonConverter):
     """A conversion to JSON data that leaves the secrets behind."""
 
     def text(self, text: str) -> str:
-        plain = super().text(text)
+        plain = text if text.isascii() else super().text(text)
         return _redact_url(plain) if "=" in plain or "@" in plain else plain
 
     def value(self, key: str, value: object) -> Any:
