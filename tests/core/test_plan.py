@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
 from itertools import chain
 from typing import Any
 
@@ -171,9 +170,9 @@ def test_a_section_may_be_empty(kind: str, section: str, plan: dict[str, Any]) -
 @pytest.mark.parametrize(("kind", "section"), SECTIONS.items())
 def test_entries_that_name_no_module_are_told_and_left_out(kind: str, section: str) -> None:
     """They are listed by place, the others are read."""
-    plan = {section: ["", "a", {}, {"config": {}}, {"module": ""}, {"module": None}, "b", ChainMap()]}
+    plan = {section: ["", "a", {}, {"config": {}}, {"module": ""}, {"module": None}, "b"]}
     assert [spec.module_id for spec in listed_specs(plan, kind)] == ["a", "b"]
-    assert unnamed_entries(plan, kind) == [f"{section}[{index}]" for index in (0, 2, 3, 4, 5, 7)]
+    assert unnamed_entries(plan, kind) == [f"{section}[{index}]" for index in (0, 2, 3, 4, 5)]
 
 
 @pytest.mark.parametrize(("kind", "section"), SECTIONS.items())
