@@ -139,3 +139,13 @@ def test_a_parent_does_not_keep_its_children_alive() -> None:
     gc.collect()
     assert gone() is None
     parent.register("e", denies("no"), on_error="deny")
+
+
+async def test_registries_that_inherit_from_each_other_share_their_guards() -> None:
+    """A circle of heirs is no endless loop: each guard arrives once."""
+    one, two = HookRegistry(), HookRegistry()
+    one.inherit_guards_from(two)
+    two.inherit_guards_from(one)
+    one.register("tool:pre", lambda event, data: None, name="guard", on_error="deny")
+    assert two.list_handlers("tool:pre") == {"tool:pre": ["guard"]}
+    assert one.list_handlers("tool:pre")["tool:pre"].count("guard") >= 1

@@ -164,3 +164,39 @@ async def test_concurrent_calls_keep_their_ids_apart(registry: HookRegistry) -> 
     pairs = await asyncio.gather(*tasks)
     assert pairs == [({"request_id": f"id{n}"}, {"request_id": f"id{n}"}) for n in (1, 2, 3)]
     assert current_request_id() is None
+
+
+async def test_a_function_tapped_twice_is_ended_one_tap_at_a_time() -> None:
+    """Ending one tap leaves the other, even of the same function."""
+    registry = HookRegistry()
+    seen: list[str] = []
+
+    async def note(event: str, data: dict[str, Any]) -> None:
+        seen.append(event)
+
+    end_first = registry.tap(note)
+    end_second = registry.tap(note)
+    await registry.emit("a:b", {})
+    end_first()
+    await registry.emit("c:d", {})
+    end_second()
+    await registry.emit("e:f", {})
+    assert seen == ["a:b", "a:b", "c:d"]
+
+
+async def test_a_tap_that_fails_disturbs_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    """The emitter gets its answer and later taps see the event; the failure is logged."""
+    registry = HookRegistry()
+    seen: list[str] = []
+
+    async def fail(event: str, data: dict[str, Any]) -> None:
+        raise ValueError("broken tap")
+
+    async def note(event: str, data: dict[str, Any]) -> None:
+        seen.append(event)
+
+    registry.tap(fail)
+    registry.tap(note)
+    result = await registry.emit("a:b", {"x": 1})
+    assert (result.action, result.data, seen) == ("continue", {"x": 1}, ["a:b"])
+    assert "A tap failed on event 'a:b'" in caplog.text

@@ -23,7 +23,7 @@ class Done(Coroutine[Any, Any, None]):
         """Raises what is thrown in, as a coroutine that has not begun does."""
         if isinstance(typ, BaseException):
             raise typ
-        raise typ() if val is None else val
+        raise val if isinstance(val, BaseException) else typ(*(() if val is None else (val,)))
 
     def close(self) -> None:
         """Has nothing to close."""

@@ -195,6 +195,10 @@ async def _show_message(host: ResultHost, result: HookResult, hook_name: str) ->
 async def _store(host: ResultHost, injections: Sequence[ContextInjection]) -> None:
     add_message = getattr(host.get("context"), "add_message", None)
     if not callable(add_message):
+        for item in injections:
+            logger.warning(
+                "No context is mounted to take the injection of hook '%s' on '%s'", item.hook_name, item.event
+            )
         return
     for item in injections:
         message = {"role": item.role, "content": item.content, "metadata": _provenance(item, host.timestamp())}

@@ -129,8 +129,8 @@ class HookRegistry:
             result, current = await _conclude(event, handlers, answers, current)
         else:
             result = continue_with(current if handlers else payload.copy())
-        for tap in self._taps:
-            await tap(event, current.copy())
+        if self._taps:
+            await _show_to_taps(self._taps, event, current)
         return result
 
     async def emit_and_collect(self, event: str, data: Any = None, timeout: float = 1.0) -> list[Any]:
@@ -154,10 +154,14 @@ class HookRegistry:
 
     def tap(self, tap: Tap) -> Callable[[], None]:
         """Shows ``tap(event, data)`` every event after its handlers ran; returns the function that ends it."""
-        self._taps = (*self._taps, tap)
+
+        async def own(event: str, data: dict[str, Any]) -> None:
+            await tap(event, data)
 
         def untap() -> None:
-            self._taps = tuple(each for each in self._taps if each is not tap)
+            self._taps = tuple(each for each in self._taps if each is not own)
+
+        self._taps = (*self._taps, own)
 
         return untap
 
@@ -190,7 +194,10 @@ class HookRegistry:
 
     def inherit_guard(self, registration: Registration) -> None:
         """Takes over one guard of a parent registry, and hands it on to this registry's own heirs."""
-        self._inherited.setdefault(registration.event, {})[registration] = None
+        inherited = self._inherited.setdefault(registration.event, {})
+        if registration in inherited:
+            return
+        inherited[registration] = None
         self._run_order.pop(registration.event, None)
         for heir in list(self._heirs):
             heir.inherit_guard(registration)
@@ -245,6 +252,14 @@ class HookRegistry:
         from uuid import uuid4
 
         return str(uuid4())
+
+
+async def _show_to_taps(taps: Sequence[Tap], event: str, data: dict[str, Any]) -> None:
+    for tap in taps:
+        try:
+            await tap(event, data.copy())
+        except Exception:
+            logger.exception("A tap failed on event '%s'", event)
 
 
 async def _conclude(
