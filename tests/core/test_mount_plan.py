@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from amplifier_core.validation import MountPlanValidationResult, MountPlanValidator, ValidationCheck
 
+_SOUND: dict[str, Any] = {"session": {"orchestrator": "loop-basic", "context": "context-simple"}}
 SECTIONS = ("providers", "tools", "hooks")
 NOT_A_DICT: list[Any] = [None, 3, 1.5, True, "text", b"bytes", [], ["x"], (), set(), object()]
 
@@ -289,3 +290,22 @@ def test_no_plan_makes_the_validator_raise(mount_plan: Any) -> None:
     result = MountPlanValidator().validate(mount_plan)
     assert result.passed == (result.format_errors() == "No errors")
     assert result.checks == MountPlanValidator().validate(mount_plan).checks
+
+
+@pytest.mark.parametrize("instance_id", ["", 5, ["a"], {}])
+def test_an_instance_id_that_sessions_refuse_is_an_error(instance_id: object) -> None:
+    """It must be a text with something in it."""
+    plan = {**_SOUND, "providers": [{"module": "provider-a", "instance_id": instance_id}]}
+    result = MountPlanValidator().validate(plan)
+    assert [check.name for check in result.errors] == ["providers[0]_instance_id_type"]
+
+
+def test_two_entries_of_a_provider_need_names_to_tell_them_apart() -> None:
+    """One entry may go without an instance_id, a second of the same module may not."""
+    named = {"module": "provider-a", "instance_id": "b"}
+    validate = MountPlanValidator().validate
+    assert validate({**_SOUND, "providers": ["provider-a", named]}).passed
+    result = validate({**_SOUND, "providers": ["provider-a", named, {"module": "provider-a"}]})
+    assert [(check.name, check.message) for check in result.errors] == [
+        ("providers_instances", "Provider module 'provider-a' is listed several times; all but one need an instance_id")
+    ]

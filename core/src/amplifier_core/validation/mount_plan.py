@@ -86,6 +86,23 @@ class MountPlanValidator:
             _note(result, f"{section}_empty", True, f"'{section}' section is empty")
         for position, spec in enumerate(cast(list[Any], specs or [])):
             self._check_spec(result, f"{section}[{position}]", spec)
+        if section == "providers":
+            self._check_instances(result, cast(list[Any], specs or []))
+
+    def _check_instances(self, result: MountPlanValidationResult, specs: list[Any]) -> None:
+        """Sessions tell the entries of one provider module apart by their ``instance_id``."""
+        anonymous: list[str] = []
+        for position, spec in enumerate(specs):
+            fields = cast(dict[Any, Any], spec) if isinstance(spec, dict) else {"module": spec}
+            instance_id = fields.get("instance_id")
+            if instance_id is None:
+                anonymous.append(str(fields.get("module")))
+            elif not isinstance(instance_id, str) or not instance_id:
+                message = f"'instance_id' at providers[{position}] must be a non-empty str"
+                _note(result, f"providers[{position}]_instance_id_type", False, message)
+        for module_id in sorted({module_id for module_id in anonymous if anonymous.count(module_id) > 1}):
+            message = f"Provider module '{module_id}' is listed several times; all but one need an instance_id"
+            _note(result, "providers_instances", False, message)
 
     def _check_spec(self, result: MountPlanValidationResult, path: str, spec: Any) -> None:
         if isinstance(spec, str):
