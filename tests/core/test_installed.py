@@ -56,7 +56,7 @@ def test_nothing_added_is_an_empty_installation() -> None:
     """Whatever was there before."""
     installation = Checkpoint(furnished()).installation()
     assert installation.is_empty
-    assert installation.mounted_at("tools") == []
+    assert installation.modules.at("tools") == []
 
 
 @pytest.mark.parametrize(
@@ -88,14 +88,14 @@ def test_an_installation_tells_what_was_mounted_where() -> None:
     install_everything(coordinator)
     installation = checkpoint.installation()
     points = ("orchestrator", "context", "module-source-resolver", "tools", "providers")
-    assert {point: [entry.key for entry in installation.mounted_at(point)] for point in points} == {
+    assert {point: [entry.key for entry in installation.modules.at(point)] for point in points} == {
         "orchestrator": ["orchestrator"],
         "context": ["context"],
         "module-source-resolver": [],
         "tools": ["bash", "grep"],
         "providers": ["local"],
     }
-    assert [entry.value for entry in installation.mounted_at("tools")] == ["new bash", "grep"]
+    assert [entry.value for entry in installation.modules.at("tools")] == ["new bash", "grep"]
 
 
 def test_taking_out_restores_everything_that_was_there() -> None:

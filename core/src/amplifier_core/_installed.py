@@ -35,12 +35,19 @@ class Replaced:
             self.table[self.key] = self.before
 
 
+class Mounted(list[tuple[str, Replaced]]):
+    """Modules mounted since a checkpoint: mount point and entry; the key of a single point is the point itself."""
+
+    def at(self, point: str) -> list[Replaced]:
+        """What was mounted at one point."""
+        return [entry for where, entry in self if where == point]
+
+
 @dataclass(slots=True)
 class Installation:
     """Everything that was added to a coordinator between a checkpoint and now."""
 
-    modules: list[tuple[str, Replaced]]
-    """Mount point and entry; the key of a single point is the point itself."""
+    modules: Mounted
     registrations: list[Registration]
     capabilities: list[Replaced]
     contributors: list[tuple[list[Contributor], Contributor]]
@@ -50,16 +57,13 @@ class Installation:
         """Whether nothing was added at all."""
         return not (self.modules or self.registrations or self.capabilities or self.contributors)
 
-    def mounted_at(self, point: str) -> list[Replaced]:
-        """What was mounted at one point."""
-        return [entry for where, entry in self.modules if where == point]
-
     def take_out(self) -> None:
         """Removes all of it and puts back what it replaced; clean-up functions are left to the coordinator."""
         for entry in [*(entry for _, entry in self.modules), *self.capabilities]:
             entry.put_back()
         for registration in self.registrations:
-            registration()
+            if registration.is_registered:
+                registration()
         for channel, contributor in self.contributors:
             channel[:] = [each for each in channel if each is not contributor]
 
@@ -79,14 +83,20 @@ class Checkpoint:
         self._cleanups = coordinator.pending_cleanups
         self._registrations = coordinator.hooks.registered_so_far
 
+    def mounted(self) -> Mounted:
+        """The modules that were mounted since."""
+        points = self._coordinator.mount_points
+        modules = Mounted((entry.key, entry) for entry in _replaced(points, self._single, SINGLE_POINTS))
+        for point in NAMED_POINTS:
+            if points[point]:
+                modules += [(point, entry) for entry in _replaced(points[point], self._named[point])]
+        return modules
+
     def installation(self) -> Installation:
         """What was added since."""
-        coordinator, points = self._coordinator, self._coordinator.mount_points
-        modules = [(entry.key, entry) for entry in _replaced(points, self._single, SINGLE_POINTS)]
-        for point in NAMED_POINTS:
-            modules += [(point, entry) for entry in _replaced(points[point], self._named[point])]
+        coordinator = self._coordinator
         return Installation(
-            modules=modules,
+            modules=self.mounted(),
             registrations=coordinator.hooks.registered_since(self._registrations),
             capabilities=_replaced(coordinator.capabilities, self._capabilities),
             contributors=[

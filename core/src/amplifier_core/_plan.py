@@ -5,7 +5,6 @@ Pure data in, data out. A plan of the wrong shape is refused here, before anythi
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -81,8 +80,9 @@ def unnamed_entries(plan: dict[str, Any], kind: str) -> list[str]:
 
 def require_distinct_instances(specs: list[ModuleSpec]) -> None:
     """Refuses two entries of one provider module that cannot be told apart."""
-    anonymous = Counter(spec.module_id for spec in specs if spec.instance_id is None)
-    for module_id, count in anonymous.items():
+    anonymous = [spec.module_id for spec in specs if spec.instance_id is None]
+    for module_id in anonymous:
+        count = anonymous.count(module_id)
         if count > 1:
             raise ValueError(
                 f"Provider module '{module_id}' is listed {count} times without an instance_id; "

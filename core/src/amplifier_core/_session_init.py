@@ -13,7 +13,7 @@ from inspect import isroutine
 from typing import Any
 
 from amplifier_core._awaiting import belongs_to_caller, settle
-from amplifier_core._installed import Checkpoint, Installation
+from amplifier_core._installed import Checkpoint, Mounted
 from amplifier_core._plan import (
     SECTIONS,
     ModuleSpec,
@@ -116,19 +116,21 @@ async def _mount(coordinator: ModuleCoordinator, spec: ModuleSpec, queue: Any) -
     try:
         mount_fn = await _load(coordinator, spec)
         returned = await settle(mount_fn(coordinator))
-        installation = checkpoint.installation()
-        if _adopt(coordinator, spec, returned, installation):
-            installation = checkpoint.installation()
-        _require_fitting_modules(spec, installation)
+        mounted = checkpoint.mounted()
+        if _adopt(coordinator, spec, returned, mounted):
+            mounted = checkpoint.mounted()
+        _require_fitting_modules(spec, mounted)
         if spec.kind == "provider":
-            _require_new_provider(installation)
-            if _move_provider_to_instance(spec, installation):
-                installation = checkpoint.installation()
+            _require_new_provider(mounted)
+            if _move_provider_to_instance(spec, mounted):
+                mounted = checkpoint.mounted()
     except BaseException:
         await checkpoint.unwind()
         raise
     has_callback = _enqueue_ready_callback(queue, mount_fn)
-    _record(coordinator, spec, installation, has_callback)
+    # A module may leave all its work to on_session_ready.
+    did_something = bool(mounted) or has_callback or not checkpoint.installation().is_empty
+    _record(coordinator, spec, mounted, did_something)
 
 
 async def _load(coordinator: ModuleCoordinator, spec: ModuleSpec) -> Callable[[ModuleCoordinator], Any]:
@@ -141,7 +143,7 @@ async def _load(coordinator: ModuleCoordinator, spec: ModuleSpec) -> Callable[[M
     return mount_fn
 
 
-def _adopt(coordinator: ModuleCoordinator, spec: ModuleSpec, returned: Any, installation: Installation) -> bool:
+def _adopt(coordinator: ModuleCoordinator, spec: ModuleSpec, returned: Any, mounted: Mounted) -> bool:
     """Takes over what ``mount()`` returned: an instance it has not mounted itself, or a clean-up function.
 
     Tells whether that mounted an instance.
@@ -150,7 +152,7 @@ def _adopt(coordinator: ModuleCoordinator, spec: ModuleSpec, returned: Any, inst
         return False
     point = TYPE_TO_MOUNT_POINT[spec.kind]
     if spec.kind != "hook" and not isroutine(returned) and implements(spec.kind, returned):
-        if any(entry.value is returned for entry in installation.mounted_at(point)):
+        if any(entry.value is returned for entry in mounted.at(point)):
             return False
         if point not in NAMED_POINTS or isinstance(returned.name, str):
             coordinator.mount(point, returned)
@@ -160,8 +162,8 @@ def _adopt(coordinator: ModuleCoordinator, spec: ModuleSpec, returned: Any, inst
     return False
 
 
-def _require_fitting_modules(spec: ModuleSpec, installation: Installation) -> None:
-    for point, entry in installation.modules:
+def _require_fitting_modules(spec: ModuleSpec, mounted: Mounted) -> None:
+    for point, entry in mounted:
         kind = _KIND_AT[point]
         is_vacated = entry.value is None and point not in NAMED_POINTS
         if not is_vacated and not implements(kind, entry.value):
@@ -172,24 +174,24 @@ def _require_fitting_modules(spec: ModuleSpec, installation: Installation) -> No
             )
 
 
-def _require_new_provider(installation: Installation) -> None:
-    if not installation.mounted_at("providers"):
+def _require_new_provider(mounted: Mounted) -> None:
+    if not mounted.at("providers"):
         raise ModuleSkippedError(
             "Provider mount did not install a new provider instance; is a key or a setting missing?"
         )
 
 
-def _move_provider_to_instance(spec: ModuleSpec, installation: Installation) -> bool:
+def _move_provider_to_instance(spec: ModuleSpec, mounted: Mounted) -> bool:
     """Gives a provider that mounted under its default name the name of its instance; tells whether it had to."""
     default_name = spec.module_id.removeprefix("provider-")
     if not spec.instance_id or spec.instance_id == default_name:
         return False
-    mounted = installation.mounted_at("providers")
-    entry = next((entry for entry in mounted if entry.key == default_name), None)
+    providers = mounted.at("providers")
+    entry = next((entry for entry in providers if entry.key == default_name), None)
     if entry is None:
         raise ModuleLoadError(
             "Named provider mount did not install a new instance at its default mount name "
-            f"'{default_name}' to be renamed to '{spec.instance_id}'; it mounted {[each.key for each in mounted]}"
+            f"'{default_name}' to be renamed to '{spec.instance_id}'; it mounted {[each.key for each in providers]}"
         )
     entry.table[spec.instance_id] = entry.value
     entry.put_back()
@@ -197,11 +199,10 @@ def _move_provider_to_instance(spec: ModuleSpec, installation: Installation) -> 
     return True
 
 
-def _record(coordinator: ModuleCoordinator, spec: ModuleSpec, installation: Installation, has_callback: bool) -> None:
+def _record(coordinator: ModuleCoordinator, spec: ModuleSpec, mounted: Mounted, did_something: bool) -> None:
     point = TYPE_TO_MOUNT_POINT[spec.kind]
-    # A module may leave all its work to on_session_ready.
-    if has_callback or not installation.is_empty:
-        names = tuple(entry.key for entry in installation.mounted_at(point)) if point in NAMED_POINTS else ()
+    if did_something:
+        names = tuple(entry.key for entry in mounted.at(point)) if point in NAMED_POINTS else ()
         coordinator.report.mounted.append(MountedModule(spec.kind, spec.module_id, names))
     else:
         told = f"mount() installed nothing: no {spec.kind}, no handler, no capability, no contributor"
