@@ -225,6 +225,49 @@ async def test_two_readers_share_the_items_and_both_come_to_an_end(stage: Any) -
     assert [item for item in first + second if isinstance(item, TurnResult)] == [TurnResult("answer", ANY_ID)]
 
 
+async def test_readers_that_wait_for_the_end_all_hear_of_it(stage: Any) -> None:
+    """One gets the result, the others the end of the iteration."""
+    release = asyncio.Event()
+
+    async def turn(hooks: HookRegistry) -> str:
+        await release.wait()
+        return "answer"
+
+    async def read() -> Any:
+        return await anext(stream, "the end")
+
+    stream = bare_stream(turn)
+    readers = [asyncio.create_task(read()) for _ in range(3)]
+    await stage.cycles()
+    release.set()
+    assert await asyncio.gather(*readers) == [TurnResult("answer", "s"), "the end", "the end"]
+
+
+async def test_closing_a_stream_whose_turn_was_about_to_begin(stage: Any) -> None:
+    """The turn never begins."""
+    stream = stage.session().stream("hi")
+    reader = asyncio.create_task(anext(stream, "the end"))
+    await stage.cycles(1)
+    await stream.aclose()
+    assert await reader == "the end"
+    assert stage.loads == []
+
+
+async def test_a_turn_that_somebody_else_cancels_ends_the_iteration(stage: Any) -> None:
+    """The reader does not wait for a turn that is no more."""
+
+    async def turn(hooks: HookRegistry) -> None:
+        await hooks.emit("step", {"number": 0})
+        await asyncio.Event().wait()
+
+    stream = bare_stream(turn)
+    await anext(stream)
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await anext(stream)
+
+
 class _Anything:
     def __eq__(self, other: object) -> bool:
         return True

@@ -71,7 +71,7 @@ class Installation:
 class Checkpoint:
     """The state of a coordinator at one moment; lives while something is being mounted."""
 
-    __slots__ = ("_capabilities", "_channels", "_cleanups", "_coordinator", "_named", "_registrations", "_single")
+    __slots__ = ("_capabilities", "_channels", "_coordinator", "_named", "_registrations", "_single", "cleanups")
 
     def __init__(self, coordinator: ModuleCoordinator) -> None:
         points = coordinator.mount_points
@@ -80,7 +80,7 @@ class Checkpoint:
         self._named = {point: dict(points[point]) for point in NAMED_POINTS}
         self._capabilities = dict(coordinator.capabilities)
         self._channels = {name: len(contributors) for name, contributors in coordinator.channels.items()}
-        self._cleanups = coordinator.pending_cleanups
+        self.cleanups = coordinator.pending_cleanups
         self._registrations = coordinator.hooks.registered_so_far
 
     def mounted(self) -> Mounted:
@@ -109,7 +109,7 @@ class Checkpoint:
     async def unwind(self) -> None:
         """Undoes everything since: runs the clean-ups registered meanwhile, then takes out what was installed."""
         try:
-            await self._coordinator.run_cleanups(keep=self._cleanups)
+            await self._coordinator.run_cleanups(keep=self.cleanups)
         finally:
             self.installation().take_out()
             for point, before in self._named.items():

@@ -45,6 +45,12 @@ def require_sound_plan(plan: Any) -> None:
             raise ValueError(f"Configuration must specify session.{kind}, for example '{_DEFAULT_IDS[kind]}'")
 
 
+def require_overlay(overlay: Any) -> None:
+    """Refuses what cannot be merged into a plan."""
+    if overlay is not None:
+        _as_dict(overlay, "overlay")
+
+
 def required_spec(plan: dict[str, Any], kind: str) -> ModuleSpec:
     """The orchestrator or the context of a plan, written as a dict or as an id with its config at the top level."""
     session = session_settings(plan)
@@ -87,6 +93,13 @@ def require_distinct_instances(specs: list[ModuleSpec]) -> None:
             raise ValueError(
                 f"Provider module '{module_id}' is listed {count} times without an instance_id; "
                 "give each entry but one an instance_id of its own"
+            )
+    named = [spec.instance_id for spec in specs if spec.instance_id is not None]
+    for instance_id in named:
+        if named.count(instance_id) > 1:
+            raise ValueError(
+                f"The instance_id '{instance_id}' is given to {named.count(instance_id)} providers; "
+                "each needs one of its own"
             )
 
 

@@ -14,6 +14,7 @@ from amplifier_core.utils.truncate import redact_config
 
 logger = logging.getLogger(__name__)
 
+_RESERVED = frozenset({"context", "providers", "tools", "hooks", "coordinator"})
 _TAKES_KEYWORDS = 0x08
 """``inspect.CO_VARKEYWORDS``: the function has a ``**kwargs``."""
 
@@ -23,6 +24,7 @@ async def run_orchestrator(coordinator: ModuleCoordinator, prompt: str, options:
 
     ``coordinator`` and the ``options`` are passed only to an orchestrator that takes them.
     """
+    _reject_reserved(options or {})
     orchestrator, providers, tools = (coordinator.get(point) for point in ("orchestrator", "providers", "tools"))
     extras = {"coordinator": coordinator, **(options or {})}
     return await settle(
@@ -43,6 +45,12 @@ async def emit_raw_field_if_configured(
     """Emits the redacted plan as ``session:config`` when the plan asks for raw events."""
     if session_settings(config).get("raw"):
         await coordinator.hooks.emit(SESSION_CONFIG, {"session_id": session_id, "raw": redact_config(config)})
+
+
+def _reject_reserved(options: dict[str, Any]) -> None:
+    taken = sorted(options.keys() & _RESERVED)
+    if taken:
+        raise TypeError(f"Option '{taken[0]}' of execute() is what the session itself passes on; choose another name")
 
 
 def _accepted(orchestrator: Any, extras: dict[str, Any]) -> dict[str, Any]:

@@ -117,7 +117,7 @@ async def _mount(coordinator: ModuleCoordinator, spec: ModuleSpec, queue: Any) -
         mount_fn = await _load(coordinator, spec)
         returned = await settle(mount_fn(coordinator))
         mounted = checkpoint.mounted()
-        if _adopt(coordinator, spec, returned, mounted):
+        if _adopt(coordinator, spec, returned, mounted, checkpoint.cleanups):
             mounted = checkpoint.mounted()
         _require_fitting_modules(spec, mounted)
         if spec.kind == "provider":
@@ -143,7 +143,9 @@ async def _load(coordinator: ModuleCoordinator, spec: ModuleSpec) -> Callable[[M
     return mount_fn
 
 
-def _adopt(coordinator: ModuleCoordinator, spec: ModuleSpec, returned: Any, mounted: Mounted) -> bool:
+def _adopt(
+    coordinator: ModuleCoordinator, spec: ModuleSpec, returned: Any, mounted: Mounted, cleanups_before: int
+) -> bool:
     """Takes over what ``mount()`` returned: an instance it has not mounted itself, or a clean-up function.
 
     Tells whether that mounted an instance.
@@ -157,7 +159,7 @@ def _adopt(coordinator: ModuleCoordinator, spec: ModuleSpec, returned: Any, moun
         if point not in NAMED_POINTS or isinstance(returned.name, str):
             coordinator.mount(point, returned)
             return True
-    if callable(returned) and not coordinator.has_cleanup(returned):
+    if callable(returned) and not coordinator.has_cleanup(returned, since=cleanups_before):
         coordinator.register_cleanup(returned)
     return False
 

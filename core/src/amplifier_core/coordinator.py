@@ -201,9 +201,12 @@ class ModuleCoordinator:
         if callable(cleanup_fn):
             self._cleanup_fns.append(cleanup_fn)
 
-    def has_cleanup(self, cleanup_fn: Any) -> bool:
-        """Whether an equal clean-up function waits already; modules may both register and return theirs."""
-        return cleanup_fn in self._cleanup_fns
+    def has_cleanup(self, cleanup_fn: Any, since: int = 0) -> bool:
+        """Whether an equal clean-up function waits already, leaving out the first ``since`` of them.
+
+        Modules may both register and return theirs.
+        """
+        return cleanup_fn in self._cleanup_fns[since:]
 
     async def cleanup(self) -> None:
         """Runs every registered clean-up function once, last in first out, each shielded from the failure of another.

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakValueDictionary
 
 from amplifier_core import _session_init
-from amplifier_core._awaiting import is_cancellation, settle
+from amplifier_core._awaiting import is_cancellation, settle, task_is_being_cancelled
 from amplifier_core._exclusive import Exclusive
 from amplifier_core._installed import Checkpoint, Installation
-from amplifier_core._plan import require_sound_plan, session_settings
+from amplifier_core._plan import require_overlay, require_sound_plan, session_settings
 from amplifier_core._session_exec import emit_raw_field_if_configured, run_orchestrator
 from amplifier_core.coordinator import ModuleCoordinator, random_id
 from amplifier_core.events import CANCEL_COMPLETED, SESSION_END, SESSION_RESUME, SESSION_START
@@ -142,6 +142,7 @@ class AmplifierSession:
         own modules; approval, display, sources of modules, time and ids are this session's unless given.
         """
         own = self.coordinator
+        require_overlay(overlay)
         child = AmplifierSession(
             self._merge_configs(self.config, overlay or {}),
             loader=loader,
@@ -215,11 +216,12 @@ class AmplifierSession:
         coordinator = self.coordinator
         coordinator.loader = self._loader_in_use
         coordinator.report = LoadReport()
+        self.status.ended_at = None
         checkpoint = Checkpoint(coordinator)
         try:
             await _current_initialize_session()(self.config, coordinator, self.session_id, self.parent_id)
         except BaseException as error:
-            await checkpoint.unwind()
+            await self._run_all(checkpoint.unwind, self._cleanup_loader)
             if isinstance(error, _session_init.RequiredModuleError):
                 raise RuntimeError(f"Session initialization failed: {error}") from error
             raise
@@ -237,13 +239,13 @@ class AmplifierSession:
         if not self._lifecycle_event_emitted:
             self._lifecycle_event_emitted = True
             event = SESSION_RESUME if self._is_resumed else SESSION_START
-            if self.coordinator.hooks.has_listeners(event):
-                await self.coordinator.hooks.emit(event, self._start_payload())
+            await self.coordinator.hooks.emit(event, self._start_payload(event))
         await emit_raw_field_if_configured(self.coordinator, self.config, self.session_id)
 
-    def _start_payload(self) -> dict[str, Any]:
+    def _start_payload(self, event: str) -> dict[str, Any]:
         settings = session_settings(self.config)
-        shown = redact_config(self.config)
+        # Redacting is the costliest part of a start; without listeners nobody could see the result.
+        shown: Any = redact_config(self.config) if self.coordinator.hooks.has_listeners(event) else {}
         payload: dict[str, Any] = {"session_id": self.session_id, "parent_id": self.parent_id, "config": shown}
         if settings.get("metadata"):
             payload["metadata"] = settings["metadata"]
@@ -262,10 +264,11 @@ class AmplifierSession:
             if self._note_failure(error) == "cancelled":
                 await self._tell_cancelled({"error": describe_error(error)})
             raise
-        token = self.coordinator.cancellation
-        self.status.status = "cancelled" if token.is_cancelled else "completed"
+        # An orchestrator may answer its cancellation with what it has so far.
+        was_cancelled = self.coordinator.cancellation.is_cancelled or task_is_being_cancelled()
+        self.status.status = "cancelled" if was_cancelled else "completed"
         self.status.last_activity = self._now()
-        if token.is_cancelled:
+        if was_cancelled:
             await self._tell_cancelled({})
         return response
 

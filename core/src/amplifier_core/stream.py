@@ -46,7 +46,6 @@ class EventStream(AsyncIterator["Event | TurnResult"]):
         self._turn = turn
         self._waiting: asyncio.Queue[Event | None] = asyncio.Queue(maxsize=capacity)
         self._task: asyncio.Task[TurnResult] | None = None
-        self._untap: Callable[[], None] = _nothing
         self._is_over = False
 
     async def __anext__(self) -> Event | TurnResult:
@@ -80,7 +79,6 @@ class EventStream(AsyncIterator["Event | TurnResult"]):
         was_over, self._is_over = self._is_over, True
         if self._task is None:
             return
-        self._untap()
         self._end_waiting()
         if not self._task.done():
             self._task.cancel()
@@ -111,11 +109,11 @@ class EventStream(AsyncIterator["Event | TurnResult"]):
         return self._task
 
     async def _drive(self) -> TurnResult:
-        self._untap = self._hooks.tap(self._offer)
+        untap = self._hooks.tap(self._offer)
         try:
             return TurnResult(await self._turn(), self._session_id)
         finally:
-            self._untap()
+            untap()
             if self._turn_is_cancelled:
                 self._end_waiting()
             else:
@@ -135,7 +133,3 @@ class EventStream(AsyncIterator["Event | TurnResult"]):
         while not self._waiting.empty():
             self._waiting.get_nowait()
         self._waiting.put_nowait(None)
-
-
-def _nothing() -> None:
-    """Stands for the tap of a stream that has not begun."""
