@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_core._awaiting import TimeLimitError, belongs_to_caller, describe, settle, settle_within
+from amplifier_core._awaiting import TimeLimitError, belongs_to_caller, settle, settle_within
 
 
 async def give(value: Any) -> Any:
@@ -93,15 +93,3 @@ async def test_outside_a_task_nobody_is_being_cancelled() -> None:
     found: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
     asyncio.get_running_loop().call_soon(lambda: found.set_result(belongs_to_caller(asyncio.CancelledError())))
     assert await found is False
-
-
-def test_an_error_is_described_by_type_and_message() -> None:
-    """Even if its message cannot be read."""
-
-    class Unspeakable(Exception):
-        def __str__(self) -> str:
-            raise RuntimeError("no message")
-
-    assert describe(ValueError("bad")) == "ValueError: bad"
-    assert describe(KeyboardInterrupt()) == "KeyboardInterrupt: "
-    assert describe(Unspeakable()) == "Unspeakable (its message cannot be read)"

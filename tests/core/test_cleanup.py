@@ -175,7 +175,7 @@ async def test_a_failure_that_cannot_be_told_does_not_come_out() -> None:
     coordinator.register_cleanup(Shy())
     await coordinator.cleanup()
     assert steps == ["rest"]
-    assert coordinator.report.cleanup_errors == ["Shy.close raised Unspeakable (its message cannot be read)"]
+    assert coordinator.report.cleanup_errors == ["Shy.close raised Unspeakable: Unspeakable()"]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, asyncio.CancelledError])
@@ -312,3 +312,18 @@ def test_clean_up_is_last_in_first_out_whatever_happens(kinds: list[str], keep: 
     assert interruption == next((name for name in expected if name.startswith("interrupts")), None)
     assert coordinator.report.cleanup_errors == [f"{name} raised ValueError: {name}" for name in errors]
     assert coordinator.pending_cleanups == min(keep, len(kinds))
+
+
+async def test_a_clean_up_that_registers_itself_for_ever_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
+    """It must not hold up the end of a session; the report names it, and nothing is left to run."""
+    coordinator = ModuleCoordinator()
+
+    def again() -> None:
+        coordinator.register_cleanup(again)
+
+    coordinator.register_cleanup(again)
+    await coordinator.cleanup()
+    assert coordinator.pending_cleanups == 0
+    assert len(coordinator.report.cleanup_errors) == 1
+    assert "again keeps registering clean-up functions" in coordinator.report.cleanup_errors[0]
+    assert "keeps registering clean-up functions" in caplog.text

@@ -48,7 +48,7 @@ FAILURES = [
     (TimeoutError("socket"), "TimeoutError: socket"),
     (asyncio.CancelledError("by itself"), "CancelledError: by itself"),
     (ExceptionGroup("two", [ValueError("a"), KeyError("b")]), "ExceptionGroup: two (2 sub-exceptions)"),
-    (Unspeakable(), "Unspeakable (its message cannot be read)"),
+    (Unspeakable(), "Unspeakable: Unspeakable()"),
     (ValueError("\ud800\x00"), "ValueError: \ud800\x00"),
 ]
 

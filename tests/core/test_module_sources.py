@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from amplifier_core import loader, module_sources
+from amplifier_core._error_text import describe_error, error_text
 from amplifier_core.module_sources import (
     MODULE_FAILURE_REASONS,
     FileSystemModuleSource,
@@ -19,8 +20,6 @@ from amplifier_core.module_sources import (
     ModuleSourceResolver,
     ModuleValidationError,
     SecondSourceError,
-    describe_error,
-    error_text,
     module_failure_reason,
 )
 

@@ -65,11 +65,3 @@ def task_is_being_cancelled() -> bool:
 
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
-
-
-def describe(error: BaseException) -> str:
-    """Type and message of an error out of foreign code, for logs and reasons; its own ``__str__`` may fail as well."""
-    try:
-        return f"{type(error).__name__}: {error}"
-    except Exception:
-        return f"{type(error).__name__} (its message cannot be read)"

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, PrivateAttr
 
-from amplifier_core._awaiting import describe
+from amplifier_core._error_text import describe_error
 from amplifier_core.models import ContextInjection, HookResult
 
 Level = Literal["info", "warning", "error"]
@@ -72,7 +72,7 @@ def read_answer(outcome: Any) -> HookResult:
         _require_sound_fields(outcome)
     except Exception as error:
         raise UnreadableAnswerError(
-            f"{type(outcome).__name__} that is no sound HookResult: {describe(error)}"
+            f"{type(outcome).__name__} that is no sound HookResult: {describe_error(error)}"
         ) from error
     return outcome
 

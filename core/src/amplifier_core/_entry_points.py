@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from amplifier_core.module_sources import describe_error
+from amplifier_core._error_text import describe_error
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -11,8 +11,9 @@ from inspect import isawaitable
 from types import CoroutineType
 from typing import Any, Literal, Protocol, cast
 
-from amplifier_core._awaiting import TimeLimitError, belongs_to_caller, describe, settle_within
+from amplifier_core._awaiting import TimeLimitError, belongs_to_caller, settle_within
 from amplifier_core._composition import UnreadableAnswerError, changes_data, is_notable, only_continues, read_answer
+from amplifier_core._error_text import describe_error
 from amplifier_core.models import HookResult
 
 logger = logging.getLogger("amplifier_core.hooks")
@@ -158,4 +159,4 @@ def log_failure(event: str, name: str, error: BaseException) -> None:
 
 
 def _told(error: BaseException) -> str:
-    return str(error) if isinstance(error, TimeLimitError) else describe(error)
+    return str(error) if isinstance(error, TimeLimitError) else describe_error(error)

@@ -15,8 +15,9 @@ from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from amplifier_core._discovery import TYPE_TO_MOUNT_POINT
+from amplifier_core._error_text import describe_error
 from amplifier_core._module_config import CONFIG_DECLARATION, check_config
-from amplifier_core.module_sources import ModuleLoadError, SecondSourceError, describe_error
+from amplifier_core.module_sources import ModuleLoadError, SecondSourceError
 from amplifier_core.validation.base import (
     ValidationCheck,
     ValidationResult,

@@ -13,6 +13,7 @@ from inspect import isroutine
 from typing import Any
 
 from amplifier_core._awaiting import belongs_to_caller, settle
+from amplifier_core._error_text import describe_error, error_text
 from amplifier_core._installed import Checkpoint, Mounted
 from amplifier_core._plan import (
     SECTIONS,
@@ -32,8 +33,6 @@ from amplifier_core.module_sources import (
     ModuleLoadError,
     ModuleNotFoundError,
     ModuleValidationError,
-    describe_error,
-    error_text,
     module_failure_reason,
 )
 from amplifier_core.report import ModuleProblem, MountedModule

@@ -13,7 +13,8 @@ from typing import Any, cast
 
 from amplifier_core._awaiting import settle
 from amplifier_core._entry_points import EntryPointIndex
-from amplifier_core.module_sources import ModuleLoadError, describe_error
+from amplifier_core._error_text import describe_error
+from amplifier_core.module_sources import ModuleLoadError
 
 TRANSPORT_GROUP = "amplifier.transports"
 PYTHON = "python"

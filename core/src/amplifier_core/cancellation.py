@@ -12,7 +12,8 @@ from enum import Enum
 from typing import Any
 from weakref import WeakSet
 
-from amplifier_core._awaiting import belongs_to_caller, describe, settle
+from amplifier_core._awaiting import belongs_to_caller, settle
+from amplifier_core._error_text import describe_error
 
 logger = logging.getLogger(__name__)
 
@@ -133,6 +134,6 @@ class CancellationToken:
                 if belongs_to_caller(error):
                     first = first or error
                 else:
-                    logger.error("Error in cancellation callback: %s", describe(error))
+                    logger.error("Error in cancellation callback: %s", describe_error(error))
         if first is not None:
             raise first

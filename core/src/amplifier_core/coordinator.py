@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from amplifier_core._awaiting import describe, settle
+from amplifier_core._awaiting import settle
 from amplifier_core._channels import Contributor, collect_contributions
 from amplifier_core._done import Done
+from amplifier_core._error_text import describe_error
 from amplifier_core._hook_results import process_hook_result
 from amplifier_core.cancellation import CancellationToken
 from amplifier_core.hooks import HookRegistry
@@ -24,6 +25,8 @@ logger = logging.getLogger(__name__)
 
 SINGLE_POINTS = ("orchestrator", "context", "module-source-resolver")
 NAMED_POINTS = ("providers", "tools")
+# Clean-up functions may register others while they run; one that does so for ever must not hold up the end.
+_MOST_ADDED_CLEANUPS = 1000
 _SESSION_ALIASES = ("orchestrator", "context")
 
 
@@ -218,8 +221,13 @@ class ModuleCoordinator:
     async def run_cleanups(self, keep: int) -> None:
         """Runs clean-up functions, last in first out, until only the first ``keep`` are left."""
         first: BaseException | None = None
+        runs_left = len(self._cleanup_fns) + _MOST_ADDED_CLEANUPS
         while len(self._cleanup_fns) > keep:
             cleanup_fn = self._cleanup_fns.pop()
+            runs_left -= 1
+            if runs_left < 0:
+                self._give_up_cleanups(cleanup_fn, keep)
+                break
             if callable(cleanup_fn):
                 interruption = await self._run_cleanup(cleanup_fn)
                 first = first or interruption
@@ -294,12 +302,22 @@ class ModuleCoordinator:
             return interruption
         return None
 
+    def _give_up_cleanups(self, cleanup_fn: Any, keep: int) -> None:
+        told = f"{_name_of(cleanup_fn)} keeps registering clean-up functions; those left are not run"
+        logger.error("Error during cleanup: %s", told)
+        self.report.cleanup_errors.append(told)
+        del self._cleanup_fns[keep:]
+
     async def _note_failed_cleanup(self, cleanup_fn: Callable[[], Any], error: Exception) -> None:
-        told = describe(error)
-        name = getattr(cleanup_fn, "__qualname__", None) or repr(cleanup_fn)
+        told = describe_error(error)
+        name = _name_of(cleanup_fn)
         logger.error("Error during cleanup: %s raised %s", name, told)
         self.report.cleanup_errors.append(f"{name} raised {told}")
         await self._hooks.emit(MODULE_CLEANUP_FAILED, {"callable": name, "error": told})
+
+
+def _name_of(function: Any) -> str:
+    return getattr(function, "__qualname__", None) or repr(function)
 
 
 def _required_name(point: str, module: Any, name: str | None) -> str:

@@ -22,6 +22,7 @@ from amplifier_core._discovery import (
     package_name,
 )
 from amplifier_core._entry_points import EntryPointIndex
+from amplifier_core._error_text import error_text
 from amplifier_core._mount_functions import (
     Mount,
     MountFunction,
@@ -42,7 +43,6 @@ from amplifier_core.module_sources import (
     ModuleNotFoundError,
     ModuleValidationError,
     SecondSourceError,
-    error_text,
     module_failure_reason,
 )
 

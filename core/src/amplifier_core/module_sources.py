@@ -114,16 +114,3 @@ def module_failure_reason(error: BaseException) -> str:
     """The stable reason code of a failure to load a module: one of ``MODULE_FAILURE_REASONS``."""
     code = error.reason_code if isinstance(error, ModuleNotFoundError | ModuleValidationError) else "unknown"
     return code if code in MODULE_FAILURE_REASONS else "unknown"
-
-
-def error_text(error: BaseException) -> str:
-    """The text of an exception; its ``repr`` where making the text raises, as with some undecodable messages."""
-    try:
-        return str(error)
-    except Exception:
-        return repr(error)
-
-
-def describe_error(error: BaseException) -> str:
-    """Type and text of an exception, for messages."""
-    return f"{type(error).__name__}: {error_text(error)}"

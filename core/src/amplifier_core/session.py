@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 from amplifier_core import _session_init
 from amplifier_core._awaiting import is_cancellation, settle, task_is_being_cancelled
+from amplifier_core._error_text import describe_error, error_text
 from amplifier_core._exclusive import Exclusive
 from amplifier_core._installed import Checkpoint, Installation
 from amplifier_core._plan import require_overlay, require_sound_plan, session_settings
@@ -20,7 +21,6 @@ from amplifier_core.events import CANCEL_COMPLETED, SESSION_END, SESSION_RESUME,
 from amplifier_core.kernel_events import KERNEL_EVENTS
 from amplifier_core.loader import ModuleLoader
 from amplifier_core.models import SessionStatus
-from amplifier_core.module_sources import describe_error, error_text
 from amplifier_core.report import LoadReport
 from amplifier_core.utils.truncate import redact_config
 
