@@ -53,20 +53,43 @@ def test_results_do_not_share_their_checks() -> None:
 
 
 def test_the_package_exports_what_there_is() -> None:
-    """Names of the front door, and each is importable."""
+    """Names of the front door, loaded when they are used; others are no attributes."""
     assert sorted(validation.__all__) == [
+        "ContextValidator",
+        "HookValidator",
         "MountPlanValidationResult",
         "MountPlanValidator",
+        "OrchestratorValidator",
+        "ProviderValidator",
+        "ToolValidator",
+        "VALIDATORS",
         "ValidationCheck",
         "ValidationResult",
+        "detect_kind",
+        "validate_static",
     ]
     assert all(hasattr(validation, name) for name in validation.__all__)
+    assert set(validation.__all__) <= set(dir(validation))
+    assert not hasattr(validation, "nothing")
+    assert list(validation.VALIDATORS) == ["provider", "tool", "hook", "orchestrator", "context"]
+
+
+@pytest.mark.slow
+def test_loading_modules_does_not_load_their_validation() -> None:
+    """A session pays for the few checks that the loader makes, and for nothing more."""
+    code = (
+        "import sys, amplifier_core.loader, amplifier_core.validation\n"
+        "print(sorted(name for name in sys.modules if name.startswith('amplifier_core.validation.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert done.stdout.strip() == "['amplifier_core.validation.base']"
 
 
 @pytest.mark.slow
 def test_validation_and_loader_need_no_pytest() -> None:
     """Users of the kernel do not have the test runner installed."""
-    code = "import sys; sys.modules['pytest'] = None; import amplifier_core.validation, amplifier_core.loader"
+    imports = "from amplifier_core.validation import *; import amplifier_core.loader"
+    code = f"import sys; sys.modules['pytest'] = None; {imports}"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).stderr == b""
 
 

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from amplifier_core._entry_points import EntryPointIndex
+from amplifier_core._error_text import describe_error
 from amplifier_core.models import ModuleInfo
-from amplifier_core.module_sources import describe_error
 
 logger = logging.getLogger("amplifier_core.loader")
 
 MODULE_GROUP = "amplifier.modules"
+PROJECT_FILE = "pyproject.toml"
 SEARCH_PATH_VARIABLE = "AMPLIFIER_MODULES"
 FOLDER_PREFIX = "amplifier-module-"
 PACKAGE_PREFIX = "amplifier_module_"
@@ -44,9 +45,14 @@ def package_name(module_id: str) -> str:
     return PACKAGE_PREFIX + module_id.replace("-", "_")
 
 
+def kind_from_naming(module_id: str) -> str | None:
+    """The kind that the first telling word inside an id names, or ``None``."""
+    return next((kind for word, kind in _KIND_BY_WORD if word in module_id), None)
+
+
 def guess_from_naming(module_id: str) -> tuple[str, str]:
-    """Kind and mount point of a module that does not declare them, from the first telling word inside its id."""
-    kind = next((kind for word, kind in _KIND_BY_WORD if word in module_id), "tool")
+    """Kind and mount point of a module that does not declare them: by its id, else those of a tool."""
+    kind = kind_from_naming(module_id) or "tool"
     return kind, TYPE_TO_MOUNT_POINT[kind]
 
 
@@ -110,6 +116,25 @@ def find_package_dir(module_id: str, path: Path) -> Path | None:
     return next((candidate for candidate in candidates if _is_package(candidate)), None)
 
 
+def registered_entry_points(path: Path) -> dict[str, str]:
+    """Module ids with the values of their entry points, as ``pyproject.toml`` in ``path`` registers them.
+
+    Empty when it registers none. Raises ``ValueError`` for a file that cannot be read or has another shape.
+    """
+    project_file = path / PROJECT_FILE
+    if not project_file.is_file():
+        return {}
+    import tomllib
+
+    try:
+        entries: Any = tomllib.loads(project_file.read_text("utf-8"))["project"]["entry-points"][MODULE_GROUP]
+        return {name: value.strip() for name, value in entries.items()}
+    except KeyError:
+        return {}
+    except Exception as error:
+        raise ValueError(f"Cannot read {project_file}: {describe_error(error)}") from error
+
+
 def _discovered_ids(installed: EntryPointIndex, folders: Iterable[Path]) -> Iterator[str]:
     for entry in installed.all():
         logger.debug("Discovered module '%s' via entry point %s", entry.name, entry.value)
@@ -162,20 +187,13 @@ def _package_names(module_id: str, path: Path) -> Iterator[str]:
 
 def _registered_packages(path: Path) -> dict[str, str]:
     """Module ids with their top-level packages, as the entry points in ``pyproject.toml`` register them."""
-    project_file = path / "pyproject.toml"
-    if not project_file.is_file():
-        return {}
-    import tomllib
-
     try:
-        entries: Any = tomllib.loads(project_file.read_text("utf-8"))["project"]["entry-points"][MODULE_GROUP]
-        named = {name: value.partition(":")[0].partition(".")[0].strip() for name, value in entries.items()}
-        return {name: package for name, package in named.items() if package.isidentifier()}
-    except KeyError:
+        entries = registered_entry_points(path)
+    except ValueError as error:
+        logger.warning("%s", error)
         return {}
-    except Exception as error:
-        logger.warning("Cannot read %s: %s", project_file, describe_error(error))
-        return {}
+    named = {name: value.partition(":")[0].partition(".")[0].strip() for name, value in entries.items()}
+    return {name: package for name, package in named.items() if package.isidentifier()}
 
 
 def _is_package(path: Path) -> bool:

@@ -85,6 +85,14 @@ def is_async_callable(obj: Any) -> bool:
     )
 
 
+def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
+    """The signature of ``function``, or ``None`` where it tells none."""
+    try:
+        return inspect.signature(function)
+    except Exception:  # some callables written in C tell none, and an object may raise anything when it is looked at
+        return None
+
+
 def check_mount_exists(module: Any) -> ValidationCheck:
     """Whether the module has a callable ``mount``."""
     mount = getattr(module, "mount", None)
@@ -97,7 +105,7 @@ def check_mount_exists(module: Any) -> ValidationCheck:
 
 def check_mount_arity(mount: Callable[..., Any]) -> ValidationCheck | None:
     """A failed check if ``mount`` cannot be called with coordinator and config by position, else ``None``."""
-    signature = _signature(mount)
+    signature = signature_of(mount)
     if signature is None or _takes(signature, 2):
         return None
     count = len(signature.parameters)
@@ -116,7 +124,7 @@ def check_on_session_ready(module: Any) -> ValidationCheck | None:
         return None
     if not is_async_callable(ready):
         return _ready_problem("on_session_ready must be async: async def on_session_ready(coordinator)")
-    signature = _signature(ready)
+    signature = signature_of(ready)
     if signature is not None and not _requires_one(signature):
         return _ready_problem(
             f"on_session_ready must take exactly one required parameter, the coordinator; its signature is {signature}"
@@ -143,13 +151,6 @@ def import_module_from_path(path: str | Path) -> ModuleType:
 
 def _ready_problem(message: str) -> ValidationCheck:
     return ValidationCheck("on_session_ready_async", False, message, "error")
-
-
-def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
-    try:
-        return inspect.signature(function)
-    except (TypeError, ValueError):  # some callables written in C tell none
-        return None
 
 
 def _takes(signature: inspect.Signature, count: int) -> bool:
