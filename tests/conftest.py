@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator
 from typing import Any
 
@@ -11,6 +12,10 @@ from hypothesis import HealthCheck, settings
 # Based on what is in force by now: hypothesis itself makes runs repeatable where the variable CI is set.
 settings.register_profile("amplifier", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("amplifier")
+
+
+# ``make tests`` switches the plug-in's entry point off, since that is loaded before coverage begins.
+pytest_plugins = [] if "amplifier_core.pytest_plugin" in sys.modules else ["amplifier_core.pytest_plugin"]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -17,7 +17,7 @@ from typing import Any, cast
 from amplifier_core._awaiting import settle
 from amplifier_core._done import Done
 from amplifier_core._recording import UNSET, Call, RecordingCallable, RecordingFunction
-from amplifier_core._scripted import MockProvider, ScriptedOrchestrator
+from amplifier_core._scripted import MockProvider, ScriptedOrchestrator, ScriptedReply, ask_provider
 from amplifier_core.coordinator import NAMED_POINTS, ModuleCoordinator
 from amplifier_core.hooks import HookRegistry
 from amplifier_core.models import HookResult, ToolResult
@@ -35,8 +35,10 @@ __all__ = [
     "RecordingDisplay",
     "RecordingFunction",
     "ScriptedOrchestrator",
+    "ScriptedReply",
     "SequentialIds",
     "TestCoordinator",
+    "ask_provider",
     "create_test_coordinator",
     "wait_for",
 ]
@@ -60,6 +62,11 @@ class FakeClock:
         """Moves it by ``seconds`` and gives the new time."""
         self._now += timedelta(seconds=seconds)
         return self._now
+
+    async def sleep(self, seconds: float) -> None:
+        """Moves it by ``seconds`` and lets other tasks run once: time passes, and nobody waits for it."""
+        self.advance(seconds)
+        await asyncio.sleep(0)
 
 
 class SequentialIds:
