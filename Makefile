@@ -8,7 +8,7 @@ MAKEFLAGS += --no-builtin-rules
 VENV := .venv
 PY := $(VENV)/bin/python
 BIN := $(VENV)/bin
-DISTRIBUTIONS := core modules app
+DISTRIBUTIONS := core modules app kit
 PYPROJECTS := $(DISTRIBUTIONS:%=%/pyproject.toml)
 # Directories count as well: a file that was removed shows in theirs alone.
 DIST_FILES := $(shell find $(DISTRIBUTIONS) -name __pycache__ -prune -o -print)
@@ -71,7 +71,7 @@ imports: .make/venv ## import-linter: which way imports may point
 .PHONY: tests
 tests: .make/venv ## the tests, in two processes, with the kernel's branch coverage
 	@echo "== tests"
-	@$(PY) -m pytest -q -n 2 --cov --cov-report=term \
+	@$(PY) -m pytest -q -n 2 -p no:amplifier_module --cov --cov-report=term \
 		--ignore=tests/architecture/test_docs_examples.py --ignore=tests/architecture/test_generated_docs.py
 
 .PHONY: docs-check
@@ -90,7 +90,7 @@ test-pythons: .make/kernel-wheel ## the kernel's tests on every Python from 3.11
 
 .PHONY: dist
 dist: .make/dist ## build wheels and sdists, install them into fresh environments, try them
-	@echo "dist/ holds three wheels and sdists: built, installed and tried"
+	@echo "dist/ holds four wheels and sdists: built, installed and tried"
 
 .PHONY: bench
 bench: .make/venv ## measure the kernel; writes bench/results.json

@@ -1,4 +1,4 @@
-"""Builds wheels and sdists of the three distributions, looks into them, installs and tries them.
+"""Builds wheels and sdists of the four distributions, looks into them, installs and tries them.
 
 Run by ``make dist``. Nothing unpinned is fetched: what they need at run time comes from its lock file.
 """
@@ -20,7 +20,10 @@ DISTRIBUTIONS = {
     "core": ("amplifier_core", "amplifier_core"),
     "modules": ("amplifier_modules", "amplifier_modkit"),
     "app": ("amplifier", "amplifier"),
+    "kit": ("amplifier_kit", "amplifier_kit"),
 }
+# Folders of tests that are shipped, for authors to inherit.
+SUITES = {"behavioral", "structural"}
 
 SMOKE_KERNEL = """
 import asyncio, sys
@@ -43,6 +46,16 @@ import amplifier, amplifier_modkit
 for package in (amplifier, amplifier_modkit):
     assert package.__file__.startswith(sys.prefix), package.__file__
 """
+SMOKE_KIT = """
+import subprocess, sys
+from pathlib import Path
+import amplifier_kit
+from amplifier_kit.scaffold import KINDS, create
+
+assert amplifier_kit.__file__.startswith(sys.prefix), amplifier_kit.__file__
+for kind in KINDS:
+    subprocess.run([sys.executable, "-m", "pytest", "-q"], cwd=create(kind, "smoke", Path()), check=True)
+"""
 
 
 def main() -> None:
@@ -54,6 +67,7 @@ def main() -> None:
         _require_sound_sdist(_built(folder, ".tar.gz"), package)
     with tempfile.TemporaryDirectory(prefix="amplifier-dist-") as scratch:
         _try_wheels(Path(scratch))
+        _try_kit(Path(scratch))
         _try_kernel_sdist(Path(scratch))
 
 
@@ -89,7 +103,10 @@ def _require_sound_sdist(sdist: Path, package: str) -> None:
 
 def _require_no_tests(archive: Path, names: list[PurePosixPath]) -> None:
     tests = [
-        str(name) for name in names if "tests" in name.parts or name.match("test_*.py") or name.match("conftest.py")
+        str(name)
+        for name in names
+        if ("tests" in name.parts or name.match("test_*.py") or name.match("conftest.py"))
+        and not SUITES.intersection(name.parts)
     ]
     _require(not tests, archive, f"holds tests: {tests}")
 
@@ -100,12 +117,20 @@ def _require(holds: bool, archive: Path, complaint: str) -> None:
 
 
 def _try_wheels(scratch: Path) -> None:
-    python = _environment(scratch / "wheels", [_built(folder, ".whl") for folder in DISTRIBUTIONS])
+    python = _environment(scratch / "wheels", [_built(folder, ".whl") for folder in ("core", "modules", "app")])
     _run(python, "-c", SMOKE_ALL, cwd=scratch)
     _run(python.parent / "amplifier", "--version", cwd=scratch)
     transcript = _run(python.parent / "amplifier", cwd=scratch)
     if "answer" not in transcript:
         sys.exit(f"The command 'amplifier' gives no answer:\n{transcript}")
+
+
+def _try_kit(scratch: Path) -> None:
+    """The kit needs the test runner, which nobody who runs an agent has."""
+    python = _environment(scratch / "kit", [_built(folder, ".whl") for folder in ("core", "kit")], "kernel-test.txt")
+    work = scratch / "work"
+    work.mkdir()
+    _run(python, "-c", SMOKE_KIT, cwd=work)
 
 
 def _try_kernel_sdist(scratch: Path) -> None:
@@ -114,10 +139,10 @@ def _try_kernel_sdist(scratch: Path) -> None:
     _run(python, "-c", SMOKE_KERNEL, cwd=scratch)
 
 
-def _environment(path: Path, wheels: list[Path]) -> Path:
-    """A fresh environment with the locked run-time requirements and ``wheels``; gives its Python."""
+def _environment(path: Path, wheels: list[Path], lock: str = "runtime.txt") -> Path:
+    """A fresh environment with locked requirements and ``wheels``; gives its Python."""
     _run(sys.executable, "-m", "venv", "--without-pip", path)
-    _pip("--python", path, "install", "--require-hashes", "-r", ROOT / "requirements" / "runtime.txt")
+    _pip("--python", path, "install", "--require-hashes", "-r", ROOT / "requirements" / lock)
     _pip("--python", path, "install", "--no-deps", "--no-index", *wheels)
     _pip("--python", path, "check")
     return path / "bin" / "python"
@@ -132,7 +157,7 @@ def _run(*command: str | Path, cwd: Path = ROOT) -> str:
         command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8"
     )
     if done.returncode:
-        told = " ".join(str(part) for part in command if part not in (SMOKE_KERNEL, SMOKE_ALL))
+        told = " ".join(str(part) for part in command if part not in (SMOKE_KERNEL, SMOKE_ALL, SMOKE_KIT))
         sys.exit(f"{told}\nended with {done.returncode} in {cwd}:\n{done.stdout}")
     return done.stdout
 

@@ -15,18 +15,25 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 KERNEL = ROOT / "core/src/amplifier_core"
-DISTRIBUTIONS = ("core", "modules", "app")
+DISTRIBUTIONS = ("core", "modules", "app", "kit")
 LOCKS = ("dev", "kernel-test", "runtime")
 
 AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef
 
 KERNEL_THIRD_PARTIES = {"pydantic", "typing_extensions"}
+# What is needed only by those who use that part: authors who test with pytest, and the command.
+OPTIONAL_THIRD_PARTIES = {
+    "pytest": ("pytest_plugin.py", "validation/behavioral/", "validation/structural/"),
+    "pytest_asyncio": ("pytest_plugin.py",),
+    "click": ("cli.py", "_commands.py"),
+}
 KERNEL_TEST_PACKAGES = {"pydantic", "typing-extensions", "hypothesis", "pytest", "pytest-asyncio", "pytest-timeout"}
 # What a distribution may not import. import-linter checks the same by full names; this holds for modules yet to come.
 FORBIDDEN_IMPORTS = {
-    "core": r"amplifier(\.|$)|amplifier_mod",
-    "modules": r"amplifier(\.|$)|amplifier_core\._",
-    "app": r"amplifier_mod|amplifier_core\._",
+    "core": r"amplifier(\.|$)|amplifier_mod|amplifier_kit",
+    "modules": r"amplifier(\.|$)|amplifier_kit|amplifier_core\._",
+    "app": r"amplifier_mod|amplifier_kit|amplifier_core\._",
+    "kit": r"amplifier(\.|$)|amplifier_mod|amplifier_core\._",
 }
 
 
@@ -41,7 +48,7 @@ def projects() -> dict[str, dict[str, Any]]:
 
 
 def shipped_files(*folders: str) -> list[Path]:
-    """The Python files of the named distributions, all three by default."""
+    """The Python files of the named distributions, all by default."""
     return sorted(file for folder in folders or DISTRIBUTIONS for file in (ROOT / folder / "src").rglob("*.py"))
 
 
@@ -118,14 +125,15 @@ def test_the_kernel_uses_pydantic_and_the_standard_library_only() -> None:
         f"{file.relative_to(ROOT)}: {name}"
         for file in shipped_files("core")
         for name in imported_names(file)
-        if name.partition(".")[0] not in allowed
+        if (top := name.partition(".")[0]) not in allowed
+        and not str(file.relative_to(KERNEL)).startswith(OPTIONAL_THIRD_PARTIES.get(top, ("/",)))
     }
     assert strangers == set()
 
 
 @pytest.mark.parametrize("folder", DISTRIBUTIONS)
 def test_a_distribution_does_not_import_what_it_must_not_know(folder: str) -> None:
-    """The kernel knows nobody; modules and application know the kernel's public names, and not each other."""
+    """The kernel knows nobody; modules, application and kit know its public names, and not each other."""
     forbidden = re.compile(FORBIDDEN_IMPORTS[folder])
     found = {
         f"{file.relative_to(ROOT)}: {name}"
@@ -136,8 +144,8 @@ def test_a_distribution_does_not_import_what_it_must_not_know(folder: str) -> No
     assert found == set()
 
 
-def test_the_three_distributions_have_one_version() -> None:
-    """Versions agree, and pins between the three are exact: the public registry has a kernel of the same name."""
+def test_the_distributions_have_one_version() -> None:
+    """Versions agree, and pins between them are exact: the public registry has a kernel of the same name."""
     versions = {project["version"] for project in projects().values()}
     assert len(versions) == 1
     pins = {
@@ -150,9 +158,14 @@ def test_the_three_distributions_have_one_version() -> None:
 
 
 def test_the_runtime_lock_covers_what_the_distributions_need() -> None:
-    """Every third party a distribution requires is locked for the environments in which wheels are tried."""
-    needed = {requirement_name(text) for project in projects().values() for text in project["dependencies"]}
-    assert {name for name in needed if not name.startswith("amplifier")} == names_in("runtime.in")
+    """Every third party a distribution requires is locked for the environment in which its wheel is tried."""
+    needed = {
+        folder: {requirement_name(text) for text in project["dependencies"]} - {"amplifier-core"}
+        for folder, project in projects().items()
+    }
+    for_authors = needed.pop("kit")
+    assert set().union(*needed.values()) == names_in("runtime.in")
+    assert for_authors <= names_in("kernel-test.in")
 
 
 def test_the_kernel_environment_holds_the_kernel_and_the_test_runner_only() -> None:

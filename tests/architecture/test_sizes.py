@@ -9,7 +9,7 @@ from statistics import median, quantiles
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
-SHIPPED = ("core/src", "modules/src", "app/src")
+SHIPPED = ("core/src", "modules/src", "app/src", "kit/src")
 OURS = (*SHIPPED, "bench", "docs", "tools")
 
 FILE_LINES = 400
