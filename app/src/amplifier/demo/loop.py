@@ -82,8 +82,7 @@ class _Turn:
                 calls = self.provider.parse_tool_calls(response)
                 if not calls:
                     return _text_of(response), "success"
-                for call in calls:
-                    await self._answer_call(call)
+                await self._answer_calls(calls)
         except _DeniedError as denial:
             return f"Denied: {denial}", "incomplete"
         return f"There is no answer after {max_rounds} rounds; raise 'max_rounds' of the loop.", "incomplete"
@@ -109,14 +108,21 @@ class _Turn:
         await self.context.add_message({"role": "assistant", "content": content})
         return response
 
-    async def _answer_call(self, call: ToolCall) -> None:
-        # The conversation must not keep a call without a result, however the tool ends.
-        result = ToolResult(success=False, error={"message": "stopped before it finished"})
+    async def _answer_calls(self, calls: list[ToolCall]) -> None:
+        # The conversation must not keep a call without a result, however the tools end.
+        open_calls = list(calls)
         try:
-            result = await self._result_of(call)
+            while open_calls:
+                result = await self._result_of(open_calls[0])
+                await self._store_result(open_calls.pop(0), result)
         finally:
-            message = {"role": "tool", "tool_call_id": call.id, "name": call.name}
-            await self.context.add_message({**message, "content": result.get_serialized_output()})
+            for call in open_calls:
+                stopped = ToolResult(success=False, error={"message": "stopped before it finished"})
+                await self._store_result(call, stopped)
+
+    async def _store_result(self, call: ToolCall, result: ToolResult) -> None:
+        message = {"role": "tool", "tool_call_id": call.id, "name": call.name}
+        await self.context.add_message({**message, "content": result.get_serialized_output()})
 
     async def _result_of(self, call: ToolCall) -> ToolResult:
         # A copy: what the hooks have seen is what the tool gets.

@@ -39,6 +39,8 @@ class ScriptedProvider:
 
     async def complete(self, request: ChatRequest, **kwargs: Any) -> ChatResponse:
         """Asks for the first tool on offer when the user spoke last, and answers when a tool did."""
+        if not request.messages:
+            return _answer(request, f"Nothing was asked. {_NOTE}")
         last = request.messages[-1]
         if last.role == "tool":
             return _answer(request, _told(_text_of(last)))
