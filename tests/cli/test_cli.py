@@ -231,7 +231,9 @@ def test_chaos_adds_its_checks(tool: Path, kit: Any) -> None:
     """They decide, too."""
     asked: list[Any] = []
 
-    async def run_chaos(kind: str, module_path: str, config: Any = None) -> ValidationResult:
+    async def run_chaos(
+        kind: str, module_path: str, config: Any = None, *, entry_point: str | None = None
+    ) -> ValidationResult:
         asked.append((kind, module_path, config))
         return ValidationResult(kind, module_path, [ValidationCheck("chaos_cancel", False, "hangs", "error")])
 

@@ -144,7 +144,7 @@ async def _tried(
     if chaos is None:
         return result
     if result.passed:
-        result.checks += (await chaos.run(kind, module_path, config)).checks
+        result.checks += (await chaos.run(kind, module_path, config, entry_point=entry_point)).checks
     else:
         result.add(ValidationCheck("chaos", False, "Not run: the module must be valid first", "info"))
     return result
