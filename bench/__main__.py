@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from bench import emit, growth, imports, machine, many_sessions, session, table
+from bench import emit, growth, imports, machine, many_sessions, session, table, validation
 from bench.figure import Figure
 from bench.measure import FULL, SMOKE, Effort
 
@@ -20,6 +20,7 @@ SCENARIOS = {
     "imports": imports.figures,
     "many_sessions": many_sessions.figures,
     "growth": growth.figures,
+    "validation": validation.figures,
 }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from inspect import isawaitable
+from types import CoroutineType
 from typing import Any
 
 
@@ -17,7 +18,8 @@ class TimeLimitError(Exception):
 
 async def settle(value: Any) -> Any:
     """Gives ``value`` itself, or what it resolves to when it is awaitable (coroutine, future, task, …)."""
-    return await value if isawaitable(value) else value
+    # Nearly everything that is awaited is a coroutine, and the general question takes long.
+    return await value if value.__class__ is CoroutineType or isawaitable(value) else value
 
 
 async def settle_within(limit_s: float, work: Awaitable[Any]) -> Any:

@@ -55,7 +55,13 @@ def continue_with(data: dict[str, Any]) -> HookResult:
     fields = _DEFAULTS.copy()
     fields["data"] = data
     fields["context_injections"] = []
-    return _assembled(HookResult, fields, {"data"}, None)
+    # ``_assembled``, spelled out: nearly every emit ends here.
+    result = HookResult.__new__(HookResult)
+    _set_fields(result, fields)
+    _set_fields_set(result, {"data"})
+    _set_extra(result, None)
+    _set_private(result, None)
+    return result
 
 
 def read_answer(outcome: Any) -> HookResult:
@@ -75,19 +81,6 @@ def read_answer(outcome: Any) -> HookResult:
             f"{type(outcome).__name__} that is no sound HookResult: {describe_error(error)}"
         ) from error
     return outcome
-
-
-def only_continues(outcome: Any) -> bool:
-    """Whether a handler returned the plain "go on" that nearly every answer is; quick, and never wrong to deny."""
-    try:
-        return (
-            type(outcome) is HookResult
-            and outcome.action == "continue"
-            and not (outcome.user_message or outcome.suppress_output)
-        )
-    except Exception:
-        # A field is gone or has a value that answers no questions: ``read_answer`` refuses such a result.
-        return False
 
 
 def changes_data(answer: HookResult) -> bool:

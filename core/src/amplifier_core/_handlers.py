@@ -12,11 +12,13 @@ from types import CoroutineType
 from typing import Any, Literal, Protocol, cast
 
 from amplifier_core._awaiting import TimeLimitError, belongs_to_caller, settle_within
-from amplifier_core._composition import UnreadableAnswerError, changes_data, is_notable, only_continues, read_answer
+from amplifier_core._composition import UnreadableAnswerError, changes_data, is_notable, read_answer
 from amplifier_core._error_text import describe_error
 from amplifier_core.models import HookResult
 
 logger = logging.getLogger("amplifier_core.hooks")
+
+_CONTINUE = "continue"
 
 OnError = Literal["continue", "deny"]
 
@@ -139,7 +141,17 @@ async def ask_in_turn(
         except BaseException as error:
             answer = handler.answer_for_failure(event, error)
         else:
-            answer = None if only_continues(outcome) else handler.read(event, outcome)
+            if type(outcome) is HookResult:
+                # The plain "go on" that nearly every answer is. By identity, so that no odd value is asked anything:
+                # what is not exactly this is left to ``read``.
+                said = outcome.__dict__
+                if (
+                    said.get("action") is _CONTINUE
+                    and said.get("user_message", said) is None
+                    and said.get("suppress_output") is False
+                ):
+                    continue
+            answer = handler.read(event, outcome)
         if answer is None:
             continue
         answers[handler] = answer

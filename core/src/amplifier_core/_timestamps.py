@@ -17,15 +17,18 @@ class Timestamps:
 
     def __init__(self, clock: Callable[[], datetime] | None = None) -> None:
         self._clock = clock
-        self._second = (-1, "")
+        self._second = (-1_000_000, "")
 
     def now(self) -> str:
         """The current time, always with microseconds and ending in ``+00:00``."""
         if self._clock is not None:
             return self._clock().astimezone(UTC).isoformat(timespec="microseconds")
-        second, microsecond = divmod(time_ns() // 1000, 1_000_000)
-        known, text = self._second
-        if second != known:
-            text = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-            self._second = (second, text)
-        return f"{text}.{microsecond:06d}+00:00"
+        now_us = time_ns() // 1000
+        begin_us, text = self._second
+        rest_us = now_us - begin_us
+        if not 0 <= rest_us < 1_000_000:
+            second, rest_us = divmod(now_us, 1_000_000)
+            text = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S.")
+            self._second = (now_us - rest_us, text)
+        # Quicker than formatting with leading zeros.
+        return text + str(1_000_000 + rest_us)[1:] + "+00:00"
