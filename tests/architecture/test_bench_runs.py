@@ -21,6 +21,7 @@ FIGURES = {
     "emit_no_handlers",
     "emit_1_mb",
     "session",
+    "validation",
     "import_package",
     "import_session",
     "many_sessions_time",
