@@ -55,7 +55,7 @@ def continue_with(data: dict[str, Any]) -> HookResult:
     fields = _DEFAULTS.copy()
     fields["data"] = data
     fields["context_injections"] = []
-    # ``_assembled``, spelled out: nearly every emit ends here.
+    # ``_unchecked``, spelled out: nearly every emit ends here.
     result = HookResult.__new__(HookResult)
     _set_fields(result, fields)
     _set_fields_set(result, {"data"})
@@ -133,16 +133,22 @@ def injection_fields(injections: Sequence[ContextInjection]) -> dict[str, Any]:
     }
 
 
+def single_injection(event: str, name: str, answer: HookResult, text: str) -> ContextInjection:
+    """The injection that an answer describes by its single fields, with the handler and the event it comes from."""
+    return ContextInjection(
+        content=text,
+        role=answer.context_injection_role,
+        ephemeral=answer.ephemeral,
+        append_to_last_tool_result=answer.append_to_last_tool_result,
+        hook_name=name,
+        event=event,
+    )
+
+
 def _unchecked(cls: type[HookResult], private: dict[str, Any] | None, given: dict[str, Any]) -> HookResult:
-    return _assembled(cls, {**_DEFAULTS, "context_injections": [], **given}, set(given), private)
-
-
-def _assembled(
-    cls: type[HookResult], fields: dict[str, Any], fields_set: set[str], private: dict[str, Any] | None
-) -> HookResult:
     result = cls.__new__(cls)
-    _set_fields(result, fields)
-    _set_fields_set(result, fields_set)
+    _set_fields(result, {**_DEFAULTS, "context_injections": [], **given})
+    _set_fields_set(result, set(given))
     _set_extra(result, None)
     _set_private(result, private)
     return result
@@ -167,18 +173,7 @@ def _injections_of(event: str, name: str, answer: HookResult) -> list[ContextInj
         return []
     if answer.context_injections:
         return [item.model_copy(update={"hook_name": name, "event": event}) for item in answer.context_injections]
-    if answer.context_injection is None:
-        return []
-    return [
-        ContextInjection(
-            content=answer.context_injection,
-            role=answer.context_injection_role,
-            ephemeral=answer.ephemeral,
-            append_to_last_tool_result=answer.append_to_last_tool_result,
-            hook_name=name,
-            event=event,
-        )
-    ]
+    return [] if answer.context_injection is None else [single_injection(event, name, answer, answer.context_injection)]
 
 
 def _reason(action: str, answers: Sequence[tuple[str, HookResult]]) -> str | None:

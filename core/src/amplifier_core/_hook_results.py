@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from amplifier_core._awaiting import settle
-from amplifier_core._composition import ComposedResult, asks_of, injection_fields
+from amplifier_core._composition import ComposedResult, asks_of, injection_fields, single_injection
 from amplifier_core.approval import ApprovalTimeoutError
 from amplifier_core.models import ContextInjection, HookResult, sanitize_for_llm
 
@@ -147,16 +147,7 @@ def _requested_injections(result: HookResult, event: str, hook_name: str) -> Seq
         return result.context_injections
     if result.action == "ask_user" or not result.context_injection:
         return ()
-    return (
-        ContextInjection(
-            content=result.context_injection,
-            role=result.context_injection_role,
-            ephemeral=result.ephemeral,
-            append_to_last_tool_result=result.append_to_last_tool_result,
-            hook_name=hook_name,
-            event=event,
-        ),
-    )
+    return (single_injection(event, hook_name, result, result.context_injection),)
 
 
 def _charge(host: ResultHost, item: ContextInjection) -> None:

@@ -15,6 +15,7 @@ from amplifier_core._channels import Contributor, collect_contributions
 from amplifier_core._done import Done
 from amplifier_core._error_text import describe_error
 from amplifier_core._hook_results import process_hook_result
+from amplifier_core._ids import random_id
 from amplifier_core.cancellation import CancellationToken
 from amplifier_core.hooks import HookRegistry
 from amplifier_core.kernel_events import MODULE_CLEANUP_FAILED
@@ -329,10 +330,3 @@ def _required_name(point: str, module: Any, name: str | None) -> str:
 
 def _utc_now() -> datetime:
     return datetime.now(UTC)
-
-
-def random_id() -> str:
-    """A new id that nobody else has."""
-    from uuid import uuid4
-
-    return str(uuid4())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 
+from amplifier_core._ids import random_id
 from amplifier_core.events import LLM_REQUEST, LLM_RESPONSE, PROVIDER_ERROR, PROVIDER_RETRY, PROVIDER_THROTTLE
 
 REQUEST_ID_FIELD = "request_id"
@@ -21,9 +22,7 @@ _request_id: ContextVar[str | None] = ContextVar("amplifier_core_request_id", de
 
 def new_request_id() -> str:
     """A fresh random id."""
-    from uuid import uuid4  # not needed to start a session, and slow to import
-
-    return str(uuid4())
+    return random_id()
 
 
 def current_request_id() -> str | None:

@@ -15,6 +15,7 @@ from amplifier_core import events
 from amplifier_core._awaiting import belongs_to_caller, settle, settle_within
 from amplifier_core._composition import UnreadableAnswerError, changes_data, compose, continue_with, read_answer
 from amplifier_core._handlers import OnError, Registration, ask_in_turn, log_failure
+from amplifier_core._ids import random_id
 from amplifier_core._timestamps import Timestamps
 from amplifier_core.correlation import CORRELATED_EVENTS, REQUEST_EVENTS, REQUEST_ID_FIELD, resolve_request_id
 from amplifier_core.models import ContextInjection, HookResult
@@ -44,7 +45,7 @@ class HookRegistry:
 
     def __init__(self, *, clock: Callable[[], datetime] | None = None, new_id: Callable[[], str] | None = None) -> None:
         self._timestamps = Timestamps(clock)
-        self._new_id = new_id
+        self._new_id = new_id or random_id
         self._defaults: dict[str, Any] = {}
         # A dict serves as an ordered set: registering and removing stay quick with thousands of handlers.
         self._by_event: dict[str, dict[Registration, None]] = {}
@@ -204,7 +205,7 @@ class HookRegistry:
 
     def name_automatically(self, registration: Registration) -> str:
         """Makes up a name for a registration that came without one."""
-        name = f"_auto_{registration.event}_{self._make_id()}"
+        name = f"_auto_{registration.event}_{self._new_id()}"
         if registration.is_registered:
             self._remember_name(name, registration)
         return name
@@ -242,16 +243,9 @@ class HookRegistry:
         given = payload.get(REQUEST_ID_FIELD)
         explicit = given if isinstance(given, str) else None
         if event in REQUEST_EVENTS and not explicit:
-            explicit = self._make_id()
+            explicit = self._new_id()
         request_id = resolve_request_id(event, explicit)
         return payload if request_id is None else {**payload, REQUEST_ID_FIELD: request_id}
-
-    def _make_id(self) -> str:
-        if self._new_id is not None:
-            return self._new_id()
-        from uuid import uuid4
-
-        return str(uuid4())
 
 
 async def _show_to_taps(taps: Sequence[Tap], event: str, data: dict[str, Any]) -> None:

@@ -13,10 +13,11 @@ from amplifier_core import _session_init
 from amplifier_core._awaiting import is_cancellation, settle, task_is_being_cancelled
 from amplifier_core._error_text import describe_error, error_text
 from amplifier_core._exclusive import Exclusive
+from amplifier_core._ids import random_id
 from amplifier_core._installed import Checkpoint, Installation
 from amplifier_core._plan import require_overlay, require_sound_plan, session_settings
 from amplifier_core._session_exec import emit_raw_field_if_configured, run_orchestrator
-from amplifier_core.coordinator import ModuleCoordinator, random_id
+from amplifier_core.coordinator import ModuleCoordinator
 from amplifier_core.events import CANCEL_COMPLETED, SESSION_END, SESSION_RESUME, SESSION_START
 from amplifier_core.kernel_events import KERNEL_EVENTS
 from amplifier_core.loader import ModuleLoader
