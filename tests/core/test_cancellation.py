@@ -274,3 +274,43 @@ async def test_callbacks_added_meanwhile_run_the_next_time() -> None:
     token.on_cancel(grow)
     await token.trigger_callbacks()
     assert calls == ["old"]
+
+
+def test_watchers_hear_of_every_request_at_once() -> None:
+    """Each change of the state is told, also one that a parent passes on; repeated requests change nothing."""
+    parent, child, told = CancellationToken(), CancellationToken(), list[str]()
+    parent.register_child(child)
+    child.watch(lambda: told.append(child.state))
+    parent.request_graceful()
+    parent.request_graceful()
+    child.request_immediate()
+    assert told == ["graceful", "immediate"]
+
+
+def test_a_watcher_can_stop_watching_even_while_it_is_told() -> None:
+    """Ending is final, may happen twice, and leaves other watchers alone."""
+    token, told = CancellationToken(), list[str]()
+
+    def once() -> None:
+        told.append("once")
+        unwatch()
+
+    unwatch = token.watch(once)
+    token.watch(lambda: told.append("other"))
+    token.request_graceful()
+    token.request_immediate()
+    unwatch()
+    assert told == ["once", "other", "other"]
+
+
+def test_a_failing_watcher_is_logged_and_holds_nobody_up(caplog: pytest.LogCaptureFixture) -> None:
+    """The request is made and the others are told."""
+    token, told = CancellationToken(), list[str]()
+
+    def fail() -> None:
+        raise OSError("no terminal")
+
+    token.watch(fail)
+    token.watch(lambda: told.append("other"))
+    assert (token.request_immediate(), token.is_immediate, told) == (True, True, ["other"])
+    assert "Error in a watcher of a cancellation token: OSError: no terminal" in caplog.text

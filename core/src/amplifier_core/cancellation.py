@@ -38,6 +38,8 @@ class CancellationToken:
         # Weak, so that a child session dropped without clean-up does not live on in its parent.
         self._children: WeakSet[CancellationToken] = WeakSet()
         self._callbacks: list[Callable[[], Any]] = []
+        # A dict serves as an ordered set; replaced, never changed, so that a watcher may stop watching when it is told.
+        self._watchers: dict[object, Callable[[], None]] = {}
 
     @property
     def state(self) -> str:
@@ -74,6 +76,7 @@ class CancellationToken:
         if self._state is not CancellationState.NONE:
             return False
         self._state = CancellationState.GRACEFUL
+        self._tell_watchers()
         for child in list(self._children):
             child.request_graceful()
         return True
@@ -83,6 +86,7 @@ class CancellationToken:
         if self._state is CancellationState.IMMEDIATE:
             return False
         self._state = CancellationState.IMMEDIATE
+        self._tell_watchers()
         for child in list(self._children):
             child.request_immediate()
         return True
@@ -116,9 +120,30 @@ class CancellationToken:
         """Stops passing requests on to ``token``."""
         self._children.discard(token)
 
+    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
+        """Calls ``watcher()`` at every later request, in the thread that makes it; returns the function that ends it.
+
+        This is how an orchestrator that waits for a model or a tool hears of a request at once. A watcher that raises
+        is logged and holds nobody up.
+        """
+        key = object()
+        self._watchers = {**self._watchers, key: watcher}
+
+        def unwatch() -> None:
+            self._watchers = {each: other for each, other in self._watchers.items() if each is not key}
+
+        return unwatch
+
     def on_cancel(self, callback: Callable[[], Any]) -> None:
         """Adds a sync or async callback for ``trigger_callbacks``; requests alone never call it."""
         self._callbacks.append(callback)
+
+    def _tell_watchers(self) -> None:
+        for watcher in self._watchers.values():
+            try:
+                watcher()
+            except Exception as error:
+                logger.error("Error in a watcher of a cancellation token: %s", describe_error(error))
 
     async def trigger_callbacks(self) -> None:
         """Runs every callback in order, each time it is called.
