@@ -178,7 +178,16 @@ def test_the_schema_of_one_payload_is_as_expected() -> None:
     schema = payload_schema("tool:error")
     error = schema["properties"].pop("error")
     assert (sorted(schema["properties"]), sorted(schema["required"])) == (
-        ["parallel_group_id", "parent_id", "session_id", "timestamp", "tool_call_id", "tool_input", "tool_name"],
+        [
+            "duration_ms",
+            "parallel_group_id",
+            "parent_id",
+            "session_id",
+            "timestamp",
+            "tool_call_id",
+            "tool_input",
+            "tool_name",
+        ],
         ["error", "tool_name"],
     )
     assert schema["properties"]["tool_name"] == {"type": "string", "description": "Name of the tool."}

@@ -11,6 +11,8 @@ from typing_extensions import TypedDict
 SessionId = Annotated[str, Field(description="Id of the session that the event belongs to.")]
 ParentId = Annotated[str | None, Field(description="Id of the parent session, or nothing for a top-level session.")]
 
+DurationMs = Annotated[float, Field(description="How long it took, in milliseconds.")]
+
 OPEN = ConfigDict(extra="allow")
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field, with_config
 from typing_extensions import TypedDict
 
-from amplifier_core.event_payloads.base import OPEN, CorrelatedDefaults, ErrorDetails, EventDefaults
+from amplifier_core.event_payloads.base import OPEN, CorrelatedDefaults, DurationMs, ErrorDetails, EventDefaults
 
 ProviderName = Annotated[str, Field(description="Name that the provider is mounted under.")]
 ModelName = Annotated[str | None, Field(description="Id of the model, or nothing if the provider chooses.")]
@@ -66,6 +66,7 @@ class ProviderResponse(EventDefaults):
     usage: Annotated[Any, Field(description="What the call consumed, usually a `Usage` object; nothing if unknown.")]
     tool_calls: NotRequired[Annotated[bool, Field(description="Whether the answer asks for tools.")]]
     iteration: NotRequired[Round]
+    duration_ms: NotRequired[DurationMs]
 
 
 class ProviderRetry(CorrelatedDefaults):
@@ -133,7 +134,7 @@ class LlmResponse(CorrelatedDefaults):
     provider: ProviderName
     model: ModelName
     status: Annotated[Literal["ok", "error", "timeout"], Field(description="How the call ended.")]
-    duration_ms: Annotated[float, Field(description="How long it took, in milliseconds.")]
+    duration_ms: DurationMs
     usage: NotRequired[
         Annotated[TokenUsage | None, Field(description="What the call consumed, where the service says so.")]
     ]

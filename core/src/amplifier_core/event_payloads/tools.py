@@ -4,7 +4,7 @@ from typing import Annotated, Any, NotRequired
 
 from pydantic import Field
 
-from amplifier_core.event_payloads.base import ErrorDetails, EventDefaults
+from amplifier_core.event_payloads.base import DurationMs, ErrorDetails, EventDefaults
 
 ToolInput = Annotated[dict[str, Any], Field(description="The arguments of the call.")]
 
@@ -36,14 +36,21 @@ class ToolPost(ToolCallFields):
 
     tool_input: ToolInput
     tool_result: Annotated[Any, Field(description="What the tool returned, usually a `ToolResult`: the very object.")]
-    result: NotRequired[Annotated[Any, Field(description="The same as `tool_result`, under its older name.")]]
+    result: NotRequired[
+        Annotated[
+            Any,
+            Field(description="The same as a dict with `success`, `output` and `error`; a `modify` of either counts."),
+        ]
+    ]
+    duration_ms: NotRequired[DurationMs]
 
 
 class ToolError(ToolCallFields):
-    """Emitted by the orchestrator: a tool raised, or there is no tool of that name."""
+    """Emitted by the orchestrator: a tool raised, there is no tool of that name, or the arguments do not fit it."""
 
     tool_input: NotRequired[ToolInput]
     error: Annotated[ErrorDetails, Field(description="What went wrong.")]
+    duration_ms: NotRequired[DurationMs]
 
 
 class ArtifactRead(EventDefaults):

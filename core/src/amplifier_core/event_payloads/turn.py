@@ -4,9 +4,17 @@ from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
 
-from amplifier_core.event_payloads.base import EventDefaults
+from amplifier_core.event_payloads.base import DurationMs, EventDefaults
 
 Prompt = Annotated[str, Field(description="The user's prompt.")]
+Reason = Annotated[
+    str,
+    Field(
+        description="Why there is no plain answer: `max_iterations`, `repeated_calls`, `denied`, `refused`, `empty`, "
+        "`cancelled` or `error`."
+    ),
+]
+ErrorText = Annotated[str, Field(description="Type and text of the exception that ended the turn.")]
 
 
 class PromptSubmit(EventDefaults):
@@ -23,6 +31,7 @@ class PromptComplete(EventDefaults):
 
     response_preview: Annotated[str, Field(description="The first 200 characters of the answer.")]
     length: Annotated[int, Field(description="Number of characters of the whole answer.")]
+    response: NotRequired[Annotated[str, Field(description="The whole answer.")]]
 
 
 class PlanStart(EventDefaults):
@@ -54,6 +63,9 @@ class ExecutionEnd(EventDefaults):
 
     response: Annotated[str, Field(description="The answer, empty if there is none.")]
     status: Annotated[Literal["completed", "cancelled", "error"], Field(description="Why the loop stopped.")]
+    reason: NotRequired[Reason]
+    error: NotRequired[ErrorText]
+    duration_ms: NotRequired[DurationMs]
 
 
 class OrchestratorComplete(EventDefaults):
@@ -65,6 +77,9 @@ class OrchestratorComplete(EventDefaults):
         Literal["success", "incomplete", "cancelled"],
         Field(description="How the turn ended; `incomplete` means that a limit stopped it."),
     ]
+    reason: NotRequired[Reason]
+    error: NotRequired[ErrorText]
+    duration_ms: NotRequired[DurationMs]
     continuations: NotRequired[
         Annotated[int, Field(description="How often the loop went on by itself to reach a goal.")]
     ]
