@@ -153,6 +153,7 @@ async def test_the_last_error_is_raised_as_it_is(clock: Clock) -> None:
     with pytest.raises(RateLimitError) as caught:
         await retry_with_backoff(failing(*errors), QUIET)
     assert caught.value is errors[3]
+    assert caught.value.attempts == 4
     assert caught.value.__context__ is None
     assert clock.delays == [1.0, 2.0, 4.0]
 

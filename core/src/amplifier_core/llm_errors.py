@@ -31,6 +31,10 @@ class LLMError(Exception):
 
     _retryable_by_default: ClassVar[bool] = False
 
+    attempts: int = 1
+    """How often the call was made before this error was given up on; ``retry_with_backoff`` writes it down, so that
+    whoever gets the error does not begin the same attempts again."""
+
     def __init__(
         self,
         message: str,

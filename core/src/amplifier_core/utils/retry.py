@@ -140,8 +140,8 @@ async def retry_with_backoff(
 ) -> T:
     """Awaits ``operation()`` until it succeeds, at most ``max_retries + 1`` times.
 
-    Only a retryable ``LLMError`` is tried again; the last one is raised as it is. Before each wait
-    ``on_retry(attempt, delay, error)`` is awaited; its attempts count from one.
+    Only a retryable ``LLMError`` is tried again; the last one is raised, with the number of ``attempts`` noted on it.
+    Before each wait ``on_retry(attempt, delay, error)`` is awaited; its attempts count from one.
     """
     config = config or RetryConfig()
     attempt = 0
@@ -150,6 +150,7 @@ async def retry_with_backoff(
             return await operation()
         except LLMError as error:
             if not error.retryable or attempt >= config.max_retries:
+                error.attempts = attempt + 1
                 raise
             delay = _delay(config, attempt, error)
             attempt += 1
