@@ -34,5 +34,5 @@ def _encodable(value: Any) -> Any:
     if isinstance(value, dict):
         return {_encodable(key): _encodable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_encodable(item) for item in value]
+        return type(value)(_encodable(item) for item in value)
     return value
