@@ -1,0 +1,35 @@
+"""The plain agent loop: ask the model, run the tools it calls, until it answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amplifier_core.coordinator import ModuleCoordinator
+from amplifier_core.hooks import HookRegistry
+from amplifier_core.interfaces import ContextManager, Provider, Tool
+from amplifier_modkit.turns.rounds import run_rounds
+from amplifier_modkit.turns.settings import LoopSettings
+from amplifier_modkit.turns.turn import Turn, World
+
+
+class BasicLoop:
+    """Runs turns one after another; keeps nothing between them but its settings."""
+
+    def __init__(self, settings: LoopSettings | None = None) -> None:
+        self._settings = settings or LoopSettings()
+
+    async def execute(
+        self,
+        prompt: str,
+        context: ContextManager,
+        providers: dict[str, Provider],
+        tools: dict[str, Tool],
+        hooks: HookRegistry,
+        coordinator: ModuleCoordinator | None = None,
+        provider: str | None = None,
+        **options: Any,
+    ) -> str:
+        """The model's answer to ``prompt``; ``provider`` and the settings can be given for this turn alone."""
+        world = World.of(context, providers, tools, hooks, coordinator)
+        turn = Turn("loop-basic", world, self._settings.for_turn(options), provider=provider)
+        return await turn.run(prompt, run_rounds)
