@@ -9,6 +9,9 @@ from collections.abc import Sequence
 
 from amplifier.demo.turn import DEFAULT_PROMPT, run_turn
 
+_PIECE_DELAY_S = 0.02
+"""How long a terminal shows a piece before the next one comes."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command with ``argv`` (the process's own arguments by default) and returns the exit code."""
@@ -19,10 +22,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not arguments.prompt.strip():
         parser.error("the prompt is empty: say what to do, or leave it out for an example")
     try:
-        is_clean = asyncio.run(run_turn(arguments.prompt, write=_print))
+        delay_s = _PIECE_DELAY_S if sys.stdout.isatty() else 0.0
+        is_clean = asyncio.run(run_turn(arguments.prompt, _print, delay_s))
     except KeyboardInterrupt:
         print("amplifier: interrupted", file=sys.stderr)
         return 130
+    except RuntimeError as error:
+        print(f"amplifier: {error}", file=sys.stderr)
+        return 1
     return 0 if is_clean else 1
 
 
@@ -44,10 +51,10 @@ def _show_version() -> int:
     return 0
 
 
-def _print(line: str) -> None:
-    # Told at once, line by line, also into a pipe; and never stopped by a terminal that cannot show a character.
+def _print(text: str) -> None:
+    # Told at once, piece by piece, also into a pipe; and never stopped by a terminal that cannot show a character.
     encoding = sys.stdout.encoding or "utf-8"
-    print(line.encode(encoding, "replace").decode(encoding), flush=True)
+    print(text.encode(encoding, "replace").decode(encoding), end="", flush=True)
 
 
 if __name__ == "__main__":

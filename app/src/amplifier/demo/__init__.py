@@ -1,4 +1,4 @@
-"""One agent turn without a key or a download: a scripted model, a real tool, and modules of each kind around them.
+"""One agent turn without a key or a download: the standard modules, a model that follows a script, and a real tool.
 
-It goes when the standard modules and an embedded model take over.
+It goes when an embedded model takes over.
 """

@@ -1,4 +1,4 @@
-"""A hook that tells what happens in a turn, one line per step. It watches and never interferes."""
+"""Hooks that tell what happens in a turn: a line per step, texts piece by piece. They watch and never interfere."""
 
 from __future__ import annotations
 
@@ -6,51 +6,89 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from amplifier_core.coordinator import ModuleCoordinator
-from amplifier_core.events import PROMPT_COMPLETE, PROMPT_SUBMIT, PROVIDER_RESPONSE, TOOL_ERROR, TOOL_POST, TOOL_PRE
-from amplifier_core.message_models import ChatResponse, TextBlock
+from amplifier_core.events import (
+    CONTENT_BLOCK_DELTA,
+    CONTENT_BLOCK_END,
+    CONTENT_BLOCK_START,
+    ORCHESTRATOR_COMPLETE,
+    PROMPT_COMPLETE,
+    PROMPT_SUBMIT,
+    TOOL_ERROR,
+    TOOL_POST,
+    TOOL_PRE,
+)
+from amplifier_core.hooks import HookRegistry
 from amplifier_core.models import HookResult
 
 Write = Callable[[str], None]
-Teller = Callable[[dict[str, Any]], tuple[str, str]]
+"""Takes text as it is; whoever writes ends the lines."""
 
-_AFTER_EVERYBODY = 1000
+# Before the loop's own handlers, so that a piece is shown when it comes and not when all others have seen it.
+_PRIORITY = -1000
 _WIDTH = 160
+_LABELS = {"thinking": "think", "text": "answer"}
 
 
-async def mount(coordinator: ModuleCoordinator, config: dict[str, Any], write: Write) -> Callable[[], None]:
-    """Writes the steps of every turn with ``write``; returns the function that ends it."""
-    tellers: dict[str, Teller] = {
-        PROMPT_SUBMIT: lambda data: ("prompt", data["prompt"]),
-        PROVIDER_RESPONSE: lambda data: ("model", _said_beside_calls(data["response"])),
-        TOOL_PRE: lambda data: ("call", f"{data['tool_name']} {json.dumps(data['tool_input'])}"),
-        TOOL_POST: lambda data: ("result", data["tool_result"].get_serialized_output()),
-        TOOL_ERROR: lambda data: ("error", f"{data['tool_name']}: {data['error']['msg']}"),
-        PROMPT_COMPLETE: lambda data: ("answer", data["response"]),
-    }
+class Transcript:
+    """Writes the steps of every turn with ``write``, from ``watch`` until what it returns is called."""
 
-    async def tell(event: str, data: dict[str, Any]) -> HookResult:
-        label, text = tellers[event](data)
-        if text:
-            write(f"{label:<7} {_one_line(text) if label != 'answer' else text}")
-        return HookResult()
+    def __init__(self, write: Write) -> None:
+        self._write = write
+        self._pieces: list[str] = []
+        self._said = ""
 
-    undo = [coordinator.hooks.register(event, tell, _AFTER_EVERYBODY, f"transcript:{event}") for event in tellers]
+    def watch(self, hooks: HookRegistry) -> Callable[[], None]:
+        """Begins to write what ``hooks`` hear of; returns the function that ends it."""
+        tellers: dict[str, Callable[[dict[str, Any]], None]] = {
+            PROMPT_SUBMIT: lambda data: self._line("prompt", data["prompt"]),
+            CONTENT_BLOCK_START: self._begin_block,
+            CONTENT_BLOCK_DELTA: self._add_piece,
+            CONTENT_BLOCK_END: self._end_block,
+            TOOL_PRE: lambda data: self._line("call", f"{data['tool_name']} {json.dumps(data['tool_input'])}"),
+            TOOL_POST: self._tell_result,
+            TOOL_ERROR: lambda data: self._line("error", f"{data['tool_name']}: {data['error']['msg']}"),
+            PROMPT_COMPLETE: self._tell_answer,
+            ORCHESTRATOR_COMPLETE: self._tell_end,
+        }
 
-    def stop() -> None:
-        for unregister in undo:
-            unregister()
+        async def tell(event: str, data: dict[str, Any]) -> HookResult:
+            tellers[event](data)
+            return HookResult()
 
-    return stop
+        undo = [hooks.register(event, tell, _PRIORITY, f"transcript:{event}") for event in tellers]
 
+        def stop() -> None:
+            for unregister in undo:
+                unregister()
 
-def _said_beside_calls(response: ChatResponse) -> str:
-    # Without a tool call the text is the answer, which is told at the end.
-    if not response.tool_calls:
-        return ""
-    return " ".join(block.text for block in response.content if isinstance(block, TextBlock))
+        return stop
 
+    def _line(self, label: str, text: str) -> None:
+        flat = " ".join(text.split())
+        self._write(f"{label:<7} {flat if len(flat) <= _WIDTH else f'{flat[:_WIDTH]}…'}\n")
 
-def _one_line(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= _WIDTH else f"{flat[:_WIDTH]}…"
+    def _begin_block(self, data: dict[str, Any]) -> None:
+        if data["block_type"] in _LABELS:
+            self._pieces = []
+            self._write(f"{_LABELS[data['block_type']]:<7} ")
+
+    def _add_piece(self, data: dict[str, Any]) -> None:
+        self._pieces.append(data["text"])
+        self._write(data["text"])
+
+    def _end_block(self, data: dict[str, Any]) -> None:
+        if data["block_type"] in _LABELS:
+            self._said = "".join(self._pieces)
+            self._write(f"  [{len(self._pieces)} pieces]\n")
+
+    def _tell_result(self, data: dict[str, Any]) -> None:
+        result = data["tool_result"]
+        self._line("result" if result.success else "failed", result.get_serialized_output())
+
+    def _tell_answer(self, data: dict[str, Any]) -> None:
+        # An answer that came as a stream has been shown.
+        if data["response"] != self._said:
+            self._write(f"{'answer':<7} {data['response']}\n")
+
+    def _tell_end(self, data: dict[str, Any]) -> None:
+        self._line("end", f"{data['status']}, after {data['turn_count']} model calls")

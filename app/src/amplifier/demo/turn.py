@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
-from functools import partial
+from pathlib import Path
 from typing import Any
 
-from amplifier.demo import context, loop, provider, tool, transcript
-from amplifier.demo.loader import EmbeddedLoader
+from amplifier.demo.tool import CountLinesTool
+from amplifier.demo.transcript import Transcript, Write
 from amplifier_core.session import AmplifierSession
 
 DEFAULT_PROMPT = "How many lines of Python are here?"
+SCENARIO = Path(__file__).with_name("scenario.yaml")
 
 
-def mount_plan() -> dict[str, Any]:
-    """Which module goes where, with its config."""
+def mount_plan(piece_delay_s: float = 0.0) -> dict[str, Any]:
+    """Which module goes where, with its config; ``piece_delay_s`` gives readers time to see an answer stream."""
     return {
         "session": {
-            "orchestrator": {"module": "loop-demo", "config": {"max_rounds": 8}},
-            "context": {"module": "context-list"},
+            "orchestrator": {
+                "module": "loop-streaming",
+                "config": {"max_iterations": 8, "stream_delay": piece_delay_s},
+            },
+            "context": {"module": "context-simple"},
         },
-        "providers": [{"module": "provider-scripted"}],
-        "tools": [{"module": "tool-count-lines"}],
-        "hooks": [{"module": "hooks-transcript"}],
+        "providers": [{"module": "provider-mock", "config": {"scenario": str(SCENARIO)}}],
     }
 
 
-async def run_turn(prompt: str, write: transcript.Write) -> bool:
+async def run_turn(prompt: str, write: Write, piece_delay_s: float = 0.0) -> bool:
     """Runs one turn and writes its transcript and the load report; tells whether every module did its part."""
-    loader = EmbeddedLoader(
-        {
-            "loop-demo": loop.mount,
-            "context-list": context.mount,
-            "provider-scripted": provider.mount,
-            "tool-count-lines": tool.mount,
-            "hooks-transcript": partial(transcript.mount, write=write),
-        }
-    )
-    async with AmplifierSession(mount_plan(), loader=loader) as session:
-        await session.execute(prompt)
-    write("")
-    for line in str(session.report).splitlines():
-        write(f"report  {line}")
+    session = AmplifierSession(mount_plan(piece_delay_s))
+    try:
+        async with session:
+            await session.coordinator.mount("tools", CountLinesTool())
+            session.coordinator.register_cleanup(Transcript(write).watch(session.coordinator.hooks))
+            await session.execute(prompt)
+    finally:
+        write("\n")
+        for line in str(session.report).splitlines():
+            write(f"report  {line}\n")
     return session.report.is_clean
