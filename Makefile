@@ -100,6 +100,10 @@ bench: .make/venv ## measure the kernel; writes bench/results.json
 bench-peer: .make/venv ## measure the kernel beside the public amplifier-core wheel
 	@$(PY) -m bench.peer
 
+.PHONY: bench-agents
+bench-agents: .make/venv ## measure an agent run beside other agent frameworks, each in an environment of its own
+	@$(PY) -m bench.agents
+
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command "make lock"
 

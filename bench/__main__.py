@@ -1,4 +1,4 @@
-"""``python -m bench``: measures the kernel, prints a table and writes ``bench/results.json``."""
+"""``python -m bench``: measures the kernel and an agent run on it, prints a table, writes ``bench/results.json``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from bench import emit, growth, imports, machine, many_sessions, session, table, validation
+from bench import agent_run, context_sizes, emit, growth, imports, machine, many_sessions, session, table, validation
 from bench.figure import Figure
 from bench.measure import FULL, SMOKE, Effort
 
@@ -21,6 +21,8 @@ SCENARIOS = {
     "many_sessions": many_sessions.figures,
     "growth": growth.figures,
     "validation": validation.figures,
+    "agent_run": agent_run.figures,
+    "context_sizes": context_sizes.figures,
 }
 
 
