@@ -107,8 +107,13 @@ async def test_a_session_runs_on_a_mocked_loader() -> None:
     loader.cleanup.assert_called_once_with()
 
 
-async def test_a_direct_call_makes_a_loader_where_there_is_none(workshop: Any) -> None:
+async def test_a_direct_call_makes_a_loader_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a session the coordinator gets a loader of its own, and the standard ids are the default."""
+
+    async def find_nothing(self: ModuleLoader, module_id: str, *args: Any, **kwargs: Any) -> Any:
+        raise LookupError(f"Module '{module_id}' not found")
+
+    monkeypatch.setattr(ModuleLoader, "load", find_nothing)
     coordinator = ModuleCoordinator()
     with pytest.raises(RuntimeError, match=r"^Cannot initialize without orchestrator: Module 'loop-basic' not found"):
         await initialize_session({}, coordinator, "s", None)

@@ -368,6 +368,19 @@ async def test_a_tool_that_takes_too_long_is_stopped_and_told_so() -> None:
     assert to_text(await Bench(MockTool("t", "in time"), timeout_s=60).run()) == "in time"
 
 
+async def test_what_a_tool_raises_after_its_time_is_up_is_nobodys_business() -> None:
+    """It was told that it took too long, and that stays so; nothing is reported as lost."""
+
+    async def sulk() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise OSError("I was nearly done") from None
+
+    bench = Bench(Doing(lambda given: sulk()), timeout_s=0.001)
+    assert to_text(await bench.run()) == "TimeoutError: the tool did not end within 0.001 s and was stopped"
+
+
 async def test_the_cancellation_of_the_task_goes_through() -> None:
     """It reaches the tool and comes out as what it is; the token knows that nothing runs any more."""
     began = asyncio.Event()

@@ -117,13 +117,14 @@ class ToolStep:
         task = asyncio.ensure_future(work)
         try:
             await asyncio.wait((task,), timeout=self._timeout_s)
-            if task.done():
-                return task.result()
         finally:
-            if not task.done():
+            is_late = not task.done()
+            if is_late:
                 task.cancel()
                 await finish(_cleaned_up(task))
-        raise TimeoutError(f"the tool did not end within {self._timeout_s:g} s and was stopped")
+        if is_late:
+            raise TimeoutError(f"the tool did not end within {self._timeout_s:g} s and was stopped")
+        return task.result()
 
     async def _tell_result(self, facts: Facts, result: ToolResult) -> ToolResult:
         shown = result.safe_hook_presentation()
