@@ -173,3 +173,13 @@ def test_a_tool_is_described_anew_when_it_says_something_else() -> None:
     (after,) = offer.specs()
     assert before[0] is again[0]
     assert (before[0].description, after.description) == ("nobody is here", "Ada is here")
+
+
+def test_the_copy_of_the_last_message_and_the_message_itself_are_one_model() -> None:
+    """A context gives out a copy at the end of a request, and the original in the next one."""
+    memory = RequestMessages()
+    said = {"role": "user", "content": "hello"}
+    (first,) = memory.to_models([dict(said)])
+    again, _ = memory.to_models([said, {"role": "assistant", "content": "hi"}])
+    assert again is first
+    assert memory.to_models([]) == []

@@ -58,16 +58,26 @@ class RequestMessages:
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Message, RequestMessage]] = {}
+        self._last: tuple[Message, RequestMessage] | None = None
 
     def to_models(self, messages: Sequence[Message], is_changed: bool = False) -> list[RequestMessage]:
         """``messages`` as models; one that is not quite right is passed on as it is, for the provider to judge.
 
         ``is_changed`` says that hooks may have written into messages known from before.
         """
-        known = {} if is_changed else self._known
-        models = [(known.get(id(message)) or (message, to_model(message)))[1] for message in messages]
+        if is_changed:
+            self._known, self._last = {}, None
+        known = self._known
+        models = [(known.get(id(message)) or (message, self._model_of(message)))[1] for message in messages]
         self._known = {id(message): (message, model) for message, model in zip(messages, models, strict=True)}
+        self._last = (messages[-1], models[-1]) if messages else None
         return models
+
+    def _model_of(self, message: Message) -> RequestMessage:
+        # Contexts give out a copy of the last message; in the next request the message itself stands in its place.
+        if self._last is not None and self._last[0] == message:
+            return self._last[1]
+        return to_model(message)
 
 
 def to_model(message: Message) -> RequestMessage:
