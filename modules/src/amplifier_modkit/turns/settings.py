@@ -2,13 +2,13 @@
 
 from typing import Any, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator
+
+from amplifier_modkit.module_config import ModuleConfig
 
 
-class LoopSettings(BaseModel):
+class LoopSettings(ModuleConfig):
     """What a mount plan may say about a loop; the same keys are options of a single turn."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     max_iterations: int = Field(default=-1, ge=-1, description="Model calls per turn; -1 is no limit.")
     default_provider: str | None = Field(default=None, description="Name of the provider to ask first.")
@@ -35,11 +35,6 @@ class LoopSettings(BaseModel):
         if isinstance(schema, type) and issubclass(schema, BaseModel):
             return schema.model_json_schema()
         return cast("Any", schema)
-
-    @classmethod
-    def read(cls, config: dict[str, Any] | None) -> Self:
-        """The settings in a module's config; keys that do not exist have been reported by the kernel by then."""
-        return cls.model_validate({key: value for key, value in (config or {}).items() if key in cls.model_fields})
 
     def for_turn(self, options: dict[str, Any]) -> Self:
         """These settings with the ``options`` of one turn; raises ``TypeError`` for an option that does not exist."""
