@@ -6,7 +6,7 @@ stands in both places is one call.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from amplifier_core.utils.jsonable import to_jsonable
@@ -56,6 +56,15 @@ def blocks_of(content: Any) -> list[dict[str, Any]]:
     return [block for block in cast("list[Any]", content) if isinstance(block, dict)]
 
 
+def has_blocks(content: Any, kinds: Sequence[str]) -> bool:
+    """Whether a message's content has a block of one of the ``kinds``."""
+    if kind_of(content) is list:
+        for block in content:
+            if kind_of(block) is dict and block.get("type") in kinds:
+                return True
+    return False
+
+
 def text_of(content: Any) -> str:
     """All text of a message's content; blocks that are next to each other belong together, others are set apart."""
     if isinstance(content, str):
@@ -85,13 +94,34 @@ def calls_in(message: Mapping[str, Any]) -> list[CallRef]:
     return list(found.values())
 
 
+def call_ids_in(message: Mapping[str, Any]) -> list[str]:
+    """The ids of ``calls_in(message)``, found in a third of the time."""
+    content, listed = message.get("content", ()), message.get("tool_calls", ())
+    found: dict[str, None] = {}
+    if kind_of(content) is list:
+        for block in content:
+            if kind_of(block) is dict and block.get("type") in CALL_BLOCKS and block.get("id") is not None:
+                found[str(block["id"])] = None
+    if kind_of(listed) is list:
+        for call in listed:
+            if kind_of(call) is dict and call.get("id") is not None:
+                found[str(call["id"])] = None
+    return list(found)
+
+
 def results_in(message: Mapping[str, Any]) -> list[str]:
     """The ids of the tool calls that a message answers, in order, each once."""
-    found: list[Any] = [message.get("tool_call_id")] if message.get("role") == "tool" else []
-    for block in blocks_of(message.get("content")):
-        if block.get("type") in RESULT_BLOCKS:
-            found.append(block.get("tool_call_id", block.get("tool_use_id")))
-    return list(dict.fromkeys([str(call_id) for call_id in found if call_id is not None])) if found else []
+    content = message.get("content", ())
+    found: dict[str, None] = {}
+    if message.get("role") == "tool" and message.get("tool_call_id") is not None:
+        found[str(message["tool_call_id"])] = None
+    if kind_of(content) is list:
+        for block in content:
+            if kind_of(block) is dict and block.get("type") in RESULT_BLOCKS:
+                call_id = block.get("tool_call_id", block.get("tool_use_id"))
+                if call_id is not None:
+                    found[str(call_id)] = None
+    return list(found)
 
 
 def _as_data(value: Any) -> Any:
@@ -102,6 +132,5 @@ def _as_data(value: Any) -> Any:
 
 
 def _note_call(found: dict[str, CallRef], call_id: Any, name: Any) -> None:
-    key = str(call_id)
-    if call_id is not None and key not in found:
-        found[key] = CallRef(key, name if isinstance(name, str) else "")
+    if call_id is not None:
+        found.setdefault(str(call_id), CallRef(str(call_id), name if isinstance(name, str) else ""))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from inspect import isawaitable
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, TypeGuard
 
 from amplifier_core.models import ProviderInfo
 from amplifier_modkit.memory.policy import CompactionPolicy
@@ -17,11 +17,8 @@ _MARGIN_TOKENS = 1_000
 _MAPPINGS: Any = (dict, Mapping)
 
 
-class Window(NamedTuple):
-    """What a model takes and gives at most."""
-
-    context_window: int
-    max_output_tokens: int
+Window = tuple[int, int]
+"""The tokens of a model's context window, and those that it gives at most."""
 
 
 class Budget:
@@ -60,9 +57,9 @@ class Budget:
 
 def room_in(window: Window, output_reserve_fraction: float) -> int:
     """What is left of a window for the input; half of it where the output would take everything."""
-    reserved = int(window.max_output_tokens * output_reserve_fraction) + _MARGIN_TOKENS
-    room = window.context_window - reserved
-    return room if room > 0 else window.context_window // 2
+    context_window, max_output_tokens = window
+    room = context_window - int(max_output_tokens * output_reserve_fraction) - _MARGIN_TOKENS
+    return room if room > 0 else context_window // 2
 
 
 async def _window_of(provider: Any) -> Window | None:
@@ -83,7 +80,7 @@ def _window_in(limits: Any) -> Window | None:
         window, output = limits.get("context_window"), limits.get("max_output_tokens")
     else:
         window, output = getattr(limits, "context_window", None), getattr(limits, "max_output_tokens", None)
-    return Window(window, output) if _is_count(window) and _is_count(output) else None
+    return (window, output) if _is_count(window) and _is_count(output) else None
 
 
 def _is_count(value: Any) -> TypeGuard[int]:

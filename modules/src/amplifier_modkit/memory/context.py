@@ -102,13 +102,14 @@ class CompactingContext:
 
         Of the messages in it only the last is a copy: whoever adds something to it adds it for this request alone.
         """
-        system = None if self._system_prompt_factory is None else await self._system_message(self._system_prompt_factory)
+        system = await self._system_message()
         load = Load(await self._budget.tokens(token_budget, provider), estimate(system) if system else 0)
         self._last_load = load
         if self._policy.auto_compact and self._compactor.is_due(load):
             await self._compact(load, provider)
-        messages, notes = self._conversation.view.healed()
-        self._requested_tokens = self._conversation.view.tokens + load.system_tokens
+        view = self._conversation.view
+        messages, notes = view.healed()
+        self._requested_tokens = view.tokens + load.system_tokens
         if notes:
             await self._announcements.tell_healing(notes)
         if messages:
@@ -187,8 +188,10 @@ class CompactingContext:
     def _timestamp(self) -> str:
         return datetime.now(UTC).isoformat() if self._coordinator is None else self._coordinator.timestamp()
 
-    async def _system_message(self, factory: SystemPromptFactory) -> Message | None:
-        text = factory()
+    async def _system_message(self) -> Message | None:
+        if self._system_prompt_factory is None:
+            return None
+        text = self._system_prompt_factory()
         if isawaitable(text):
             text = await text
         if not isinstance(text, str):

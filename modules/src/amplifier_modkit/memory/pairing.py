@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 
 from amplifier_modkit.memory.shapes import is_real_user, source_of
 from amplifier_modkit.memory.wording import make_sendable, valid_name
-from amplifier_modkit.messages import RESULT_BLOCKS, CallRef, Message, calls_in, results_in
+from amplifier_modkit.messages import RESULT_BLOCKS, CallRef, Message, call_ids_in, calls_in, results_in
 
 SYNTHETIC_RESULT = "synthetic_result"
 _NO_RESULT = (
@@ -48,34 +48,62 @@ class Pairing:
     def __init__(self) -> None:
         self._settled: list[Message] = []
         self._notes: list[str] = []
+        self._awaited: set[str] = set()
+        """Calls without a result; what came since the message that makes them is settled, as long as it is in order."""
+        self._awaited_since = 0
+        """The place of that message."""
         self._group: _Group | None = None
-        """The messages since the first call that is still open."""
+        """The messages since the first call that is still open, once something came that is out of order."""
 
     def add(self, message: Message) -> None:
         """Takes the next message of the conversation."""
         message, notes = make_sendable(message)
         if notes:
             self._notes += notes
-        group = self._group
-        if group is not None and group.is_left_behind_by(message):
-            self._settle(group)
-            group = None
-        calls, results = _links_of(message)
-        if group is None:
-            if not calls and not results and message.get("role") != "tool":
-                self._settled.append(message)
-                return
-            group = self._group = _Group()
-        group.add(message, calls, results)
-        if not group.open:
-            self._settle(group)
+        if self._group is None and not self._is_in_order(message):
+            self._group = self._take_back()
+        if self._group is not None and self._group.is_left_behind_by(message):
+            self._settle(self._group)
+            self._group = None if self._is_in_order(message) else _Group()
+        if self._group is None:
+            self._settled.append(message)
+            return
+        self._group.add(message)
+        if not self._group.open:
+            self._settle(self._group)
 
     def healed(self) -> Healed:
         """The conversation so far, in a list of the caller's own; open calls have their synthetic result."""
+        if self._awaited:
+            self._group = self._take_back()
         if self._group is None:
             return Healed(self._settled.copy(), self._notes)
         messages, notes = self._group.healed()
         return Healed(self._settled + messages, self._notes + notes)
+
+    def _is_in_order(self, message: Message) -> bool:
+        """Whether a message follows as it should: after calls come all their results, and no result comes else."""
+        calls, results = _links_of(message)
+        if self._awaited:
+            if calls or not results or not self._awaited.issuperset(results):
+                return False
+            self._awaited.difference_update(results)
+        elif results or message.get("role") == "tool":
+            return False
+        elif calls:
+            self._awaited.update(calls)
+            self._awaited_since = len(self._settled)
+        return True
+
+    def _take_back(self) -> _Group:
+        """The messages since the calls that still wait for a result, as a group; an empty one if none do."""
+        group = _Group()
+        if self._awaited:
+            for message in self._settled[self._awaited_since :]:
+                group.add(message)
+            del self._settled[self._awaited_since :]
+            self._awaited.clear()
+        return group
 
     def _settle(self, group: _Group) -> None:
         messages, notes = group.healed()
@@ -104,11 +132,12 @@ class _Group:
         """Whether the conversation goes on, with ``message``, without the results that are missing."""
         return self._user_has_spoken and message.get("role") == "assistant" and source_of(message) is None
 
-    def add(self, message: Message, calls: Sequence[CallRef], results: Sequence[str]) -> None:
+    def add(self, message: Message) -> None:
         """Takes a message: a call, a result, or something in between."""
+        calls, results = calls_in(message), results_in(message)
         place = len(self._messages)
         # A message may answer its own calls; those results stay where they are.
-        foreign = [each for each in results if all(each != call.id for call in calls)] if calls else results
+        foreign = [each for each in results if all(each != call.id for call in calls)]
         if foreign or message.get("role") == "tool":
             rest = self._take_results(message, foreign, place)
             if rest is None:
@@ -124,8 +153,6 @@ class _Group:
 
     def healed(self) -> Healed:
         """The messages in order, each calling one followed by all its results."""
-        if not self.open and not self._given_up and len(self._messages) == 1 and not self._notes:
-            return Healed(self._messages + [answer for _, answer in self._answers.get(0, ())], [])
         missing: dict[int, list[CallRef]] = {}
         for place, call in (*self._given_up, *self.open.values()):
             missing.setdefault(place, []).append(call)
@@ -144,9 +171,6 @@ class _Group:
 
     def _take_results(self, message: Message, ids: Sequence[str], place: int) -> Message | None:
         """Puts the results in ``message`` behind their calls; gives what is in it beside them, if anything."""
-        if len(ids) == 1 and ids[0] in self.open:
-            self._answers.setdefault(self.open.pop(ids[0])[0], []).append((place, message))
-            return None
         by_caller: dict[int, list[str]] = {}
         for call_id in ids:
             if call_id in self.open:
@@ -165,11 +189,11 @@ class _Group:
         return rest if rest["content"] else None
 
 
-def _links_of(message: Message) -> tuple[Sequence[CallRef], Sequence[str]]:
-    """The calls a message makes and the ids it answers."""
+def _links_of(message: Message) -> tuple[Sequence[str], Sequence[str]]:
+    """The ids of the calls that a message makes, and of those that it answers."""
     # Nearly all messages have plain text and no calls; these are told apart quickly.
     has_blocks = isinstance(message.get("content"), list)
-    calls = calls_in(message) if has_blocks or message.get("tool_calls") else ()
+    calls = call_ids_in(message) if has_blocks or message.get("tool_calls") else ()
     return calls, results_in(message) if has_blocks or message.get("role") == "tool" else ()
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from amplifier_modkit.clipping import byte_length, clip_bytes, clip_chars
-from amplifier_modkit.messages import CALL_BLOCKS, RESULT_BLOCKS, Message, blocks_of, calls_in, results_in
+from amplifier_modkit.messages import CALL_BLOCKS, RESULT_BLOCKS, Message, blocks_of, calls_in, has_blocks, results_in
 
 SYSTEM_ROLES = ("system", "developer")
 _MACHINE_SOURCES = frozenset({"hook", "context"})
@@ -38,7 +38,9 @@ def is_real_user(message: Mapping[str, Any]) -> bool:
 
 def is_result(message: Mapping[str, Any]) -> bool:
     """Whether a message is, or has in it, the result of a tool call."""
-    return message.get("role") == "tool" or (isinstance(message.get("content"), list) and bool(results_in(message)))
+    return message.get("role") == "tool" or (
+        has_blocks(message.get("content"), RESULT_BLOCKS) and bool(results_in(message))
+    )
 
 
 def remark(text: str, kind: str) -> Message:

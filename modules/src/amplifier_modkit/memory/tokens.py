@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from amplifier_modkit.messages import CALL_BLOCKS, blocks_of, kind_of
+from amplifier_modkit.messages import CALL_BLOCKS, has_blocks, kind_of
 
 _CHARS_PER_TOKEN = 4
 # Scripts other than Latin take about a token per three bytes of UTF-8.
@@ -22,10 +22,10 @@ def estimate(message: Mapping[str, Any]) -> int:
     size: float = 0
     for key, value in message.items():
         if key not in _NOT_SENT:
-            size += _size(value)
+            size += len(value) if type(value) is str and value.isascii() else _size(value)
     calls = message.get("tool_calls")
     # The same calls may stand in the content as well; they are sent once.
-    if calls and not _has_calls(message.get("content")):
+    if calls and not has_blocks(message.get("content"), CALL_BLOCKS):
         size += _size(calls)
     return _MESSAGE_TOKENS + round(size / _CHARS_PER_TOKEN)
 
@@ -35,33 +35,26 @@ def estimate_text(text: str) -> int:
     return round(_size(text) / _CHARS_PER_TOKEN)
 
 
-def _has_calls(content: Any) -> bool:
-    return bool([block for block in blocks_of(content) if block.get("type") in CALL_BLOCKS])
-
-
 def _size(value: Any) -> float:
     """What a value takes, in Latin characters."""
     kind = kind_of(value)
     if kind is str:
         return len(value) if value.isascii() else _mixed_size(value)
-    if kind is dict:
-        return _entries_size(value)
-    if kind is list:
-        return sum([_size(item) for item in value])
-    return 0 if value is None else _CHARS_PER_TOKEN
-
-
-def _entries_size(entries: dict[str, Any]) -> float:
     size: float = 0
-    for key, item in entries.items():
-        size += len(key)
-        # Texts are measured in place: most of a message is texts, and a call for each would be most of the cost.
-        if type(item) is not str:
+    if kind is dict:
+        for key, item in value.items():
+            # Texts are measured in place: most of a message is texts, and a call for each would be most of the cost.
+            if type(item) is not str:
+                size += len(key) + _size(item)
+            elif key == "type" and item in _ENCODED:
+                return _IMAGE_TOKENS * _CHARS_PER_TOKEN
+            else:
+                size += len(key) + (len(item) if item.isascii() else _mixed_size(item))
+    elif kind is list:
+        for item in value:
             size += _size(item)
-        elif key == "type" and item in _ENCODED:
-            return _IMAGE_TOKENS * _CHARS_PER_TOKEN
-        else:
-            size += len(item) if item.isascii() else _mixed_size(item)
+    elif value is not None:
+        size = _CHARS_PER_TOKEN
     return size
 
 
