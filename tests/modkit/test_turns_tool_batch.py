@@ -25,7 +25,8 @@ from amplifier_modkit.turns import stopping, tool_batch
 from amplifier_modkit.turns.calls import RequestedCall
 from amplifier_modkit.turns.rounds import run_rounds
 from amplifier_modkit.turns.settings import LoopSettings
-from amplifier_modkit.turns.tool_batch import NOT_STARTED, STOPPED, is_sequential
+from amplifier_modkit.turns.tool_batch import NOT_STARTED, is_sequential
+from amplifier_modkit.turns.tool_step import STOPPED
 from amplifier_modkit.turns.turn import Turn, World
 
 

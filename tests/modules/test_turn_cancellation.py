@@ -18,7 +18,8 @@ from tests.modules.turn_world import parted_calls, told_message
 from amplifier_core.events import ALL_EVENTS, CANCEL_COMPLETED, CANCEL_REQUESTED
 from amplifier_core.session import AmplifierSession
 from amplifier_core.testing import EventRecorder, MockProvider, MockTool, ScriptedReply, wait_for
-from amplifier_modkit.turns.tool_batch import NOT_STARTED, STOPPED
+from amplifier_modkit.turns.tool_batch import NOT_STARTED
+from amplifier_modkit.turns.tool_step import STOPPED
 
 LOOPS = ("loop-basic", "loop-streaming", "loop-events")
 WAITS = "import sys; sys.stdin.read()"

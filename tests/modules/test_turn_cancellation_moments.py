@@ -28,7 +28,8 @@ from tests.modules.turn_world import (
 
 from amplifier_core import events
 from amplifier_modkit import events as module_events
-from amplifier_modkit.turns.tool_batch import NOT_STARTED, STOPPED
+from amplifier_modkit.turns.tool_batch import NOT_STARTED
+from amplifier_modkit.turns.tool_step import STOPPED
 
 NOTHING = "Stopped before there was an answer."
 CALLS = "assistant | Let me look. | call-1 look at=sky"
