@@ -34,7 +34,7 @@ from amplifier_core.models import HookResult, ToolResult
 from amplifier_core.testing import ScriptedReply
 from amplifier_modkit import events as module_events
 from amplifier_modkit.messages import plain
-from amplifier_modkit.turns.tool_batch import STOPPED as CUT
+from amplifier_modkit.turns.tool_step import STOPPED as CUT
 
 CALLS = "assistant | Let me look. | call-1 look at=sky"
 SKY = "tool call-1 look | blue"
