@@ -51,33 +51,32 @@ def reminder(text: str) -> Message:
 
 
 class RequestMessages:
-    """Messages as the models of a request; remembers those of earlier requests of the turn, which are the same objects.
+    """Messages as the models of a request; those that the request before began with are made once.
 
-    The memory holds on to the dicts, so an id can never come to mean another message.
+    Holding on to the messages of that request, it knows them by being the same objects, or equal ones.
     """
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Message, RequestMessage]] = {}
-        self._last: tuple[Message, RequestMessage] | None = None
+        self._messages: list[Message] = []
+        self._models: list[RequestMessage] = []
 
     def to_models(self, messages: Sequence[Message], is_changed: bool = False) -> list[RequestMessage]:
         """``messages`` as models; one that is not quite right is passed on as it is, for the provider to judge.
 
         ``is_changed`` says that hooks may have written into messages known from before.
         """
-        if is_changed:
-            self._known, self._last = {}, None
-        known = self._known
-        models = [(known.get(id(message)) or (message, self._model_of(message)))[1] for message in messages]
-        self._known = {id(message): (message, model) for message, model in zip(messages, models, strict=True)}
-        self._last = (messages[-1], models[-1]) if messages else None
-        return models
+        known = 0 if is_changed else self._shared_with(messages)
+        self._models = [*self._models[:known], *map(to_model, messages[known:])]
+        self._messages = list(messages)
+        return self._models
 
-    def _model_of(self, message: Message) -> RequestMessage:
-        # Contexts give out a copy of the last message; in the next request the message itself stands in its place.
-        if self._last is not None and self._last[0] == message:
-            return self._last[1]
-        return to_model(message)
+    def _shared_with(self, messages: Sequence[Message]) -> int:
+        """How many messages both requests begin with."""
+        most = min(len(messages), len(self._messages))
+        # Comparing whole lists of the same objects costs next to nothing, and nearly always settles it.
+        if self._messages[:most] == list(messages[:most]):
+            return most
+        return next(place for place in range(most) if self._messages[place] != messages[place])
 
 
 def to_model(message: Message) -> RequestMessage:
