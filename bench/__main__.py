@@ -9,7 +9,20 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from bench import agent_run, context_sizes, emit, growth, imports, machine, many_sessions, session, table, validation
+from bench import (
+    agent_run,
+    context_sizes,
+    emit,
+    event_log,
+    growth,
+    imports,
+    machine,
+    many_sessions,
+    search_tree,
+    session,
+    table,
+    validation,
+)
 from bench.figure import Figure
 from bench.measure import FULL, SMOKE, Effort
 
@@ -23,6 +36,8 @@ SCENARIOS = {
     "validation": validation.figures,
     "agent_run": agent_run.figures,
     "context_sizes": context_sizes.figures,
+    "event_log": event_log.figures,
+    "search_tree": search_tree.figures,
 }
 
 

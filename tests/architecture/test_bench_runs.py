@@ -37,6 +37,9 @@ FIGURES = {
     "context_10000",
     "context_100000",
     "context_compaction",
+    "event_log",
+    "search_grep",
+    "search_glob",
 }
 
 
