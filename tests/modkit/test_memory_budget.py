@@ -77,6 +77,14 @@ async def test_answers_may_have_to_be_awaited() -> None:
     assert await Budget(CompactionPolicy()).tokens(None, Provider(None, settled(MODEL))) == 40_000
 
 
+async def test_a_provider_may_go_over_to_another_model() -> None:
+    """What it says is asked for anew with every request, so the budget follows at once."""
+    budget, provider = Budget(CompactionPolicy()), Provider(defaults(**WINDOW))
+    before = await budget.tokens(None, provider)
+    provider._info.defaults["context_window"] = 30_000
+    assert (before, await budget.tokens(None, provider)) == (7_000, 27_000)
+
+
 async def test_a_provider_that_fails_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     """The setting takes its place, for every request; one line in the log says why."""
     budget = Budget(CompactionPolicy(max_tokens=500))

@@ -88,6 +88,21 @@ BROKEN: dict[str, tuple[list[Message], list[Message], list[str]]] = {
         [calls("a"), synthetic("a"), USER, ANSWER],
         [no_result("a"), not_waited_for("a")],
     ),
+    "the user's own call, and the model goes on": (
+        [{**calls("a"), "role": "user"}, ANSWER, result("a")],
+        [{**calls("a"), "role": "user"}, synthetic("a"), ANSWER],
+        [no_result("a"), not_waited_for("a")],
+    ),
+    "the user's own call, and the model calls": (
+        [{**calls("a"), "role": "user"}, {"role": "assistant", "content": [result_block("x")]}],
+        [{**calls("a"), "role": "user"}, synthetic("a")],
+        [no_result("a"), not_waited_for("x")],
+    ),
+    "a foreign result among those of two calls": (
+        [calls("a", "b"), result("a"), result("x"), result("b"), ANSWER],
+        [calls("a", "b"), result("a"), result("b"), ANSWER],
+        [not_waited_for("x")],
+    ),
     "an id used again before its result": (
         [calls("a"), calls("a"), result("a")],
         [calls("a"), synthetic("a"), calls("a"), result("a")],
@@ -162,6 +177,18 @@ def test_a_late_result_takes_the_place_of_the_synthetic_one() -> None:
     assert pairing.healed().messages == [calls("a"), synthetic("a")]
     pairing.add(result("a"))
     assert pairing.healed() == ([calls("a"), result("a")], [])
+
+
+def test_asking_while_results_are_missing_changes_nothing_later() -> None:
+    """A view in the middle of two calls has a stand-in; in the end all is as if nobody had asked."""
+    pairing = Pairing()
+    for message in (USER, calls("a", "b"), result("b")):
+        pairing.add(message)
+    assert pairing.healed() == ([USER, calls("a", "b"), result("b"), synthetic("a")], [no_result("a")])
+    for message in (result("a"), ANSWER, calls("c"), result("c")):
+        pairing.add(message)
+    whole = [USER, calls("a", "b"), result("b"), result("a"), ANSWER, calls("c"), result("c")]
+    assert pairing.healed() == (whole, [])
 
 
 def test_each_list_is_the_callers_own() -> None:

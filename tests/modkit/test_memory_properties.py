@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from amplifier_core.events import CONTEXT_COMPACTION
 from amplifier_core.testing import EventRecorder, TestCoordinator
 from amplifier_modkit.memory.context import CompactingContext, ContextConfig
-from amplifier_modkit.memory.pairing import heal
+from amplifier_modkit.memory.pairing import Pairing, heal
 from amplifier_modkit.memory.plan import Plan, apply
 from amplifier_modkit.memory.tokens import estimate
 from amplifier_modkit.messages import calls_in, results_in
@@ -221,6 +221,18 @@ def test_healing_twice_changes_nothing_more(steps: list[Step]) -> None:
     messages, _ = heal([message for step in steps for message in step])
     again, notes = heal(messages)
     assert (notes, [id(each) for each in again]) == ([], [id(each) for each in messages])
+
+
+@given(st.lists(ANY_STEPS, max_size=12), st.randoms(use_true_random=False))
+def test_it_does_not_matter_how_often_one_asks(steps: list[Step], random: Any) -> None:
+    """A conversation that is asked for while it grows is healed as one that is asked for at its end."""
+    messages = [message for step in steps for message in step]
+    pairing = Pairing()
+    for message in messages:
+        pairing.add(message)
+        if random.random() < 0.5:
+            pairing.healed()
+    assert pairing.healed() == heal(messages)
 
 
 @given(st.lists(SOUND_STEPS, max_size=12))

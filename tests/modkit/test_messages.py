@@ -10,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amplifier_core.message_models import TextBlock, ToolCallBlock
-from amplifier_modkit.messages import CallRef, blocks_of, calls_in, plain, results_in, text_of
+from amplifier_modkit.messages import (
+    CALL_BLOCKS,
+    CallRef,
+    blocks_of,
+    calls_in,
+    has_blocks,
+    links_in,
+    plain,
+    results_in,
+    text_of,
+)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -31,9 +41,9 @@ def test_plain_data_is_copied_as_it_is(value: Any) -> None:
 def test_models_and_other_things_become_data() -> None:
     """Models lose their empty fields, tuples become lists, keys text, and the rest what JSON makes of it."""
     block = ToolCallBlock(id="c", name="bash", input={"a": (1, 2)})
-    assert plain([block, {1: TextBlock(text="x")}]) == [
+    assert plain([block, {"first": {}, 1: TextBlock(text="x")}]) == [
         {"type": "tool_call", "id": "c", "name": "bash", "input": {"a": [1, 2]}},
-        {"1": {"type": "text", "text": "x"}},
+        {"first": {}, "1": {"type": "text", "text": "x"}},
     ]
     assert plain(datetime(2025, 1, 1, tzinfo=UTC)) == "2025-01-01T00:00:00+00:00"
     assert plain(TextBlock) == str(TextBlock)
@@ -42,6 +52,17 @@ def test_models_and_other_things_become_data() -> None:
 def test_blocks_are_the_dicts_of_a_list() -> None:
     """Text has no blocks, and what is no dict is none."""
     assert (blocks_of("text"), blocks_of(None), blocks_of([1, {"type": "text"}])) == ([], [], [{"type": "text"}])
+
+
+def test_blocks_are_told_by_their_type() -> None:
+    """Whatever else is in a list, and whatever somebody gave for a type, is no block of that kind."""
+    odd: list[Any] = ["tool_call", 5, {}, {"type": ["tool_call"]}]
+    assert [has_blocks(each, CALL_BLOCKS) for each in ([*odd, {"type": "tool_use"}], odd, "tool_call", None)] == [
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_the_text_of_neighbours_belongs_together() -> None:
@@ -75,3 +96,18 @@ def test_a_result_is_found_in_every_form_and_once() -> None:
     assert results_in({"role": "tool", "tool_call_id": "a", "content": "x"}) == ["a"]
     assert results_in({"role": "tool", "tool_call_id": "a", "content": blocks}) == ["a", "b"]
     assert results_in({"role": "user", "tool_call_id": "a", "content": [{"type": "tool_result"}]}) == []
+
+
+def test_links_are_the_ids_of_calls_and_results() -> None:
+    """One look finds both, in every form; a message of plain text has none, whatever it says."""
+    blocks: list[Any] = [
+        {"type": "tool_use", "id": "a"},
+        {"type": "tool_result", "tool_use_id": 9},
+        {"type": "tool_result", "tool_call_id": None},
+        {"type": "text", "id": "c"},
+        "loose",
+    ]
+    listed = [{"id": "a"}, {"id": 7, "name": "write"}, {"name": "without an id"}, None]
+    assert links_in({"role": "assistant", "content": blocks, "tool_calls": listed}) == (["a", "7"], ["9"])
+    assert links_in({"role": "tool", "content": None}) == ([], [])
+    assert links_in({"role": "user", "content": "a", "tool_call_id": "a"}) == ([], [])

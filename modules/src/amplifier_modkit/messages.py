@@ -94,34 +94,33 @@ def calls_in(message: Mapping[str, Any]) -> list[CallRef]:
     return list(found.values())
 
 
-def call_ids_in(message: Mapping[str, Any]) -> list[str]:
-    """The ids of ``calls_in(message)``, found in a third of the time."""
-    content, listed = message.get("content", ()), message.get("tool_calls", ())
-    found: dict[str, None] = {}
-    if kind_of(content) is list:
-        for block in content:
-            if kind_of(block) is dict and block.get("type") in CALL_BLOCKS and block.get("id") is not None:
-                found[str(block["id"])] = None
-    if kind_of(listed) is list:
-        for call in listed:
-            if kind_of(call) is dict and call.get("id") is not None:
-                found[str(call["id"])] = None
-    return list(found)
-
-
 def results_in(message: Mapping[str, Any]) -> list[str]:
     """The ids of the tool calls that a message answers, in order, each once."""
-    content = message.get("content", ())
-    found: dict[str, None] = {}
-    if message.get("role") == "tool" and message.get("tool_call_id") is not None:
-        found[str(message["tool_call_id"])] = None
+    return links_in(message)[1]
+
+
+def links_in(message: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """The ids of the tool calls that a message makes, and of those that it answers; in order, each once."""
+    role, content, listed = message.get("role"), message.get("content", ()), message.get("tool_calls", ())
+    # Most messages have plain text and no calls; these are told apart quickly.
+    if kind_of(content) is str and not listed and role != "tool":
+        return [], []
+    calls: dict[str, None] = {}
+    results: dict[str, None] = {}
+    if role == "tool":
+        _note_id(results, message.get("tool_call_id"))
     if kind_of(content) is list:
         for block in content:
-            if kind_of(block) is dict and block.get("type") in RESULT_BLOCKS:
-                call_id = block.get("tool_call_id", block.get("tool_use_id"))
-                if call_id is not None:
-                    found[str(call_id)] = None
-    return list(found)
+            kind = block.get("type") if kind_of(block) is dict else None
+            if kind in CALL_BLOCKS:
+                _note_id(calls, block.get("id"))
+            elif kind in RESULT_BLOCKS:
+                _note_id(results, block.get("tool_call_id", block.get("tool_use_id")))
+    if kind_of(listed) is list:
+        for call in listed:
+            if kind_of(call) is dict:
+                _note_id(calls, call.get("id"))
+    return list(calls), list(results)
 
 
 def _as_data(value: Any) -> Any:
@@ -134,3 +133,8 @@ def _as_data(value: Any) -> Any:
 def _note_call(found: dict[str, CallRef], call_id: Any, name: Any) -> None:
     if call_id is not None:
         found.setdefault(str(call_id), CallRef(str(call_id), name if isinstance(name, str) else ""))
+
+
+def _note_id(found: dict[str, None], call_id: Any) -> None:
+    if call_id is not None:
+        found[str(call_id)] = None

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 
 from amplifier_modkit.memory.shapes import is_real_user, source_of
 from amplifier_modkit.memory.wording import make_sendable, valid_name
-from amplifier_modkit.messages import RESULT_BLOCKS, CallRef, Message, call_ids_in, calls_in, results_in
+from amplifier_modkit.messages import RESULT_BLOCKS, CallRef, Message, calls_in, links_in, results_in
 
 SYNTHETIC_RESULT = "synthetic_result"
 _NO_RESULT = (
@@ -83,7 +83,7 @@ class Pairing:
 
     def _is_in_order(self, message: Message) -> bool:
         """Whether a message follows as it should: after calls come all their results, and no result comes else."""
-        calls, results = _links_of(message)
+        calls, results = links_in(message)
         if self._awaited:
             if calls or not results or not self._awaited.issuperset(results):
                 return False
@@ -187,14 +187,6 @@ class _Group:
             return None
         rest = _with_results(message, ())
         return rest if rest["content"] else None
-
-
-def _links_of(message: Message) -> tuple[Sequence[str], Sequence[str]]:
-    """The ids of the calls that a message makes, and of those that it answers."""
-    # Nearly all messages have plain text and no calls; these are told apart quickly.
-    has_blocks = isinstance(message.get("content"), list)
-    calls = call_ids_in(message) if has_blocks or message.get("tool_calls") else ()
-    return calls, results_in(message) if has_blocks or message.get("role") == "tool" else ()
 
 
 def _with_results(message: Message, ids: Collection[str]) -> Message:
