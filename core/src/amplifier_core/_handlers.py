@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol, cast
 from amplifier_core._awaiting import TimeLimitError, belongs_to_caller, settle_within
 from amplifier_core._composition import UnreadableAnswerError, changes_data, is_notable, read_answer
 from amplifier_core._error_text import describe_error
+from amplifier_core._veils import Sight
 from amplifier_core.models import HookResult
 
 logger = logging.getLogger("amplifier_core.hooks")
@@ -126,16 +127,18 @@ class Registration:
 
 
 async def ask_in_turn(
-    event: str, handlers: Sequence[Registration], data: dict[str, Any]
+    event: str, handlers: Sequence[Registration], data: dict[str, Any], sight: Sight | None = None
 ) -> tuple[dict[Registration, HookResult], dict[str, Any]]:
     """Asks the handlers one after another until one denies; gives every answer that says something, and the final data.
 
-    Each handler gets a top-level dict of its own, with the changes of those before it.
+    Each handler gets a top-level dict of its own, with the changes of those before it. With a ``sight`` only guards
+    get the data themselves.
     """
     answers: dict[Registration, HookResult] = {}
     for handler in handlers:
+        shown = data if sight is None or handler.is_guard else sight.of(data)
         try:
-            outcome: Any = handler.handler(event, data.copy())
+            outcome: Any = handler.handler(event, shown.copy())
             if outcome.__class__ is CoroutineType or isawaitable(outcome):
                 outcome = await (outcome if handler.timeout is None else settle_within(handler.timeout, outcome))
         except BaseException as error:
@@ -158,7 +161,8 @@ async def ask_in_turn(
         if answer.action == "deny":
             break
         if changes_data(answer):
-            data = cast("dict[str, Any]", answer.data)
+            changed = cast("dict[str, Any]", answer.data)
+            data = changed if sight is None or shown is data else sight.lifted(changed)
     return answers, data
 
 

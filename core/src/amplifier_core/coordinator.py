@@ -16,6 +16,7 @@ from amplifier_core._done import Done
 from amplifier_core._error_text import describe_error
 from amplifier_core._hook_results import process_hook_result
 from amplifier_core._ids import random_id
+from amplifier_core._timestamps import Timestamps
 from amplifier_core.cancellation import CancellationToken
 from amplifier_core.hooks import HookRegistry
 from amplifier_core.kernel_events import MODULE_CLEANUP_FAILED
@@ -55,6 +56,7 @@ class ModuleCoordinator:
         self._approval_was_set = self._display_was_set = False
         self.clock: Callable[[], datetime] = clock or _utc_now
         self.new_id: Callable[[], str] = new_id or random_id
+        self._timestamps = Timestamps()
         self._hooks = HookRegistry(clock=clock, new_id=new_id)
         self._hooks.set_default_fields(session_id=self._session_id, parent_id=self._parent_id)
         self._cancellation = CancellationToken()
@@ -255,6 +257,8 @@ class ModuleCoordinator:
 
     def timestamp(self) -> str:
         """The current time as ISO 8601 text in UTC."""
+        if self.clock is _utc_now:
+            return self._timestamps.now()
         return self.clock().astimezone(UTC).isoformat()
 
     def to_dict(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from amplifier_core._composition import UnreadableAnswerError, changes_data, com
 from amplifier_core._handlers import OnError, Registration, ask_in_turn, log_failure
 from amplifier_core._ids import random_id
 from amplifier_core._timestamps import Timestamps
+from amplifier_core._veils import Sight, View
 from amplifier_core.correlation import CORRELATED_EVENTS, REQUEST_EVENTS, REQUEST_ID_FIELD, resolve_request_id
 from amplifier_core.models import ContextInjection, HookResult
 
@@ -57,6 +58,8 @@ class HookRegistry:
         self._registered_so_far = 0
         self._heirs: WeakSet[HookRegistry] = WeakSet()
         self._taps: tuple[Tap, ...] = ()
+        # In the order in which data go through them, those of the parents first.
+        self._veils: tuple[View, ...] = ()
 
     def register(
         self,
@@ -125,13 +128,14 @@ class HookRegistry:
         if not handlers and not self._taps:
             return continue_with(payload.copy())
         current: dict[str, Any] = {**self._defaults, **payload, "timestamp": self._timestamps.now()}
-        answers, current = await ask_in_turn(event, handlers, current)
+        sight = Sight(event, self._veils) if self._veils else None
+        answers, current = await ask_in_turn(event, handlers, current, sight)
         if answers:
             result, current = await _conclude(event, handlers, answers, current)
         else:
             result = continue_with(current if handlers else payload.copy())
         if self._taps:
-            await _show_to_taps(self._taps, event, current)
+            await _show_to_taps(self._taps, event, current if sight is None else sight.of(current))
         return result
 
     async def emit_and_collect(self, event: str, data: Any = None, timeout: float = 1.0) -> list[Any]:
@@ -140,10 +144,12 @@ class HookRegistry:
         Actions do not matter here; a handler that fails or comes too late is logged and left out.
         """
         payload = _as_payload(data)
+        sight = Sight(event, self._veils) if self._veils else None
         collected: list[Any] = []
         for registration in self._handlers_of(event):
+            shown = payload if sight is None or registration.is_guard else sight.of(payload)
             try:
-                answer = await settle_within(timeout, _answer_for_collection(registration, event, payload))
+                answer = await settle_within(timeout, _answer_for_collection(registration, event, shown))
             except BaseException as error:
                 if belongs_to_caller(error):
                     raise
@@ -166,6 +172,24 @@ class HookRegistry:
 
         return untap
 
+    def veil(self, view: View) -> Callable[[], None]:
+        """Shows watchers what ``view(event, data)`` makes of the data, and lifts the veil again when called back.
+
+        Watchers are taps, and all handlers that are no guards. The operation, and the guards that judge it, keep the
+        data themselves; where a watcher answers ``modify``, what it left as it was shown stands for the original. A
+        view that fails hides the event. Children have the veils of their parents.
+        """
+
+        def own(event: str, data: dict[str, Any]) -> dict[str, Any]:
+            return view(event, data)
+
+        def lift() -> None:
+            self._veils = tuple(each for each in self._veils if each is not own)
+
+        self.inherit_veil(own)
+
+        return lift
+
     def has_listeners(self, event: str) -> bool:
         """Whether anybody would notice ``event``; lets emitters skip payloads that are costly to make."""
         return bool(self._taps or self._handlers_of(event))
@@ -182,12 +206,14 @@ class HookRegistry:
         return self._registered_so_far
 
     def inherit_guards_from(self, parent: HookRegistry) -> None:
-        """Makes the guards of ``parent``, now and later, guard this registry's events as well.
+        """Makes the guards and the veils of ``parent``, now and later, hold for this registry's events as well.
 
         They can neither be removed here nor by the parent's later clean-up: a child may tighten the rules, never loosen
         them.
         """
         parent._heirs.add(self)
+        for veil in parent._veils:
+            self.inherit_veil(veil)
         for registrations in (*parent._inherited.values(), *parent._by_event.values()):
             for registration in registrations:
                 if registration.is_guard:
@@ -202,6 +228,14 @@ class HookRegistry:
         self._run_order.pop(registration.event, None)
         for heir in list(self._heirs):
             heir.inherit_guard(registration)
+
+    def inherit_veil(self, view: View) -> None:
+        """Takes over one veil of a parent registry, and hands it on to this registry's own heirs."""
+        if view in self._veils:
+            return
+        self._veils = (*self._veils, view)
+        for heir in list(self._heirs):
+            heir.inherit_veil(view)
 
     def name_automatically(self, registration: Registration) -> str:
         """Makes up a name for a registration that came without one."""
