@@ -11,6 +11,7 @@ from typing import Any
 
 from bench import (
     agent_run,
+    big_file,
     context_sizes,
     emit,
     event_log,
@@ -18,6 +19,7 @@ from bench import (
     imports,
     machine,
     many_sessions,
+    redaction,
     search_tree,
     session,
     table,
@@ -38,6 +40,8 @@ SCENARIOS = {
     "context_sizes": context_sizes.figures,
     "event_log": event_log.figures,
     "search_tree": search_tree.figures,
+    "big_file": big_file.figures,
+    "redaction": redaction.figures,
 }
 
 

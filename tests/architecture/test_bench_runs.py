@@ -40,6 +40,10 @@ FIGURES = {
     "event_log",
     "search_grep",
     "search_glob",
+    "big_file_first",
+    "big_file_last",
+    "redaction_text",
+    "redaction_events",
 }
 
 

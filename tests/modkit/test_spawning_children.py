@@ -601,3 +601,23 @@ async def test_a_child_is_taken_down_at_whatever_moment_it_is_cancelled() -> Non
                 break
             moments += 1
         assert moments > 12
+
+
+async def test_a_child_of_an_earlier_process_can_be_adopted_and_resumed() -> None:
+    """With its agent and its conversation it goes on where it was; an id that is known is refused."""
+    seen: list[Any] = []
+
+    def answer(request: Any) -> str:
+        seen.append([message.content for message in request.messages])
+        return "Still red."
+
+    async with parent_of({"painter": {"providers": model(answer)}}) as parent:
+        children = offer_children(parent.coordinator)
+        said_before = [{"role": "user", "content": "Which colour?"}, {"role": "assistant", "content": "Red."}]
+        children.adopt("root-child", "painter", parent, said_before)
+        told = await resume(parent, "root-child", "Sure?")
+        with pytest.raises(SpawnError, match="There is a child session 'root-child' already"):
+            children.adopt("root-child", "painter", parent)
+        with pytest.raises(SpawnError, match="ghost"):
+            children.adopt("root-other", "ghost", parent)
+    assert (told["output"], seen) == ("Still red.", [["Which colour?", "Red.", "Sure?"]])

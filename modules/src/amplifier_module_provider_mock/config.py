@@ -25,6 +25,8 @@ class MockConfig(BaseModel):
     name: str = Field(default="mock", min_length=1)
     priority: int = 100
     model: str | None = None
+    default_model: str | None = None
+    """The same as ``model``, as other providers call it; goes before it."""
     context_window: int = Field(default=200_000, gt=0)
     max_output_tokens: int = Field(default=8_192, gt=0)
     usage: UsageItem = UsageItem()

@@ -189,7 +189,7 @@ def _script_of(config: MockConfig) -> tuple[Script, str | None]:
 
 
 def _model_info(config: MockConfig, scenario_model: str | None) -> ModelInfo:
-    model = config.model or scenario_model or _DEFAULT_MODEL
+    model = config.default_model or config.model or scenario_model or _DEFAULT_MODEL
     return ModelInfo(
         id=model,
         display_name=model,

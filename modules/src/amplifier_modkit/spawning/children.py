@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from amplifier_core.coordinator import ModuleCoordinator
+from amplifier_core.report import LoadReport
 from amplifier_core.session import AmplifierSession
 from amplifier_modkit.messages import Message, text_of
 from amplifier_modkit.spawning.agents import require_agent
@@ -99,8 +100,7 @@ class Children:
             ),
             metadata={"agent": agent_name, "parent_session_id": parent_session.session_id},
         )
-        tool_names = {each.module_id: each.names for each in report.mounted if each.kind == "tool"}
-        record = Record(child_plan(plan, agent_name, agent, wishes, tool_names))
+        record = Record(child_plan(plan, agent_name, agent, wishes, _tool_names(report)))
         self._require_unused(session_id)
         return await self._run(parent_session, session_id, record, instruction)
 
@@ -113,6 +113,21 @@ class Children:
             known = ", ".join(name for name, each in self._ended.items() if each.is_resumable)
             raise SpawnError(f"There is no session '{sub_session_id[:300]}' to resume. There is: {known or 'none'}")
         return await self._run(self._coordinator.session, sub_session_id, record, instruction)
+
+    def adopt(
+        self, sub_session_id: str, agent_name: str, parent_session: AmplifierSession, messages: Sequence[Message] = ()
+    ) -> None:
+        """Makes a child of an earlier process one that can be resumed; ``messages`` are its conversation.
+
+        Raises ``SpawnError`` for an agent that the parent does not know any more.
+        """
+        self._require_unused(sub_session_id)
+        plan, report = parent_session.config, parent_session.report
+        agent = require_agent(agent_name, plan.get("agents"))
+        wishes = Wishes(metadata={"agent": agent_name, "parent_session_id": parent_session.session_id})
+        record = Record(child_plan(plan, agent_name, agent, wishes, _tool_names(report)), list(messages))
+        record.is_resumable = True
+        self._keep(sub_session_id, record)
 
     def record(self, sub_session_id: str) -> Record | None:
         """The child that has ended under this id, as long as it is kept."""
@@ -192,6 +207,10 @@ def offer_children(coordinator: ModuleCoordinator) -> Children:
     coordinator.register_contributor(COST_CHANNEL, CHILDREN, children.cost)
     coordinator.register_cleanup(children.close)
     return children
+
+
+def _tool_names(report: LoadReport) -> dict[str, tuple[str, ...]]:
+    return {each.module_id: each.names for each in report.mounted if each.kind == "tool"}
 
 
 def _limit_tools(child: AmplifierSession, plan: ChildPlan) -> None:
