@@ -263,7 +263,7 @@ def test_confining_goes_by_the_settings(monkeypatch: pytest.MonkeyPatch) -> None
     done: list[Any] = []
     monkeypatch.setattr(keeper, "leave_network", lambda: done.append("network"))
     monkeypatch.setattr(keeper, "drop_capabilities", lambda: done.append("capabilities"))
-    monkeypatch.setattr(keeper.landlock, "restrict", lambda **given: done.append(given))
+    monkeypatch.setattr("amplifier_modkit.confinement.landlock.restrict", lambda **given: done.append(given))
     keeper.confine({})
     assert done == []
     keeper.confine({"no-network": [""], "landlock": [""], "no-tcp": [""], "read": ["/a", "/b"], "write": ["/c"]})

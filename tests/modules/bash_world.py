@@ -51,7 +51,7 @@ class BashSession:
         """What a command writes that works."""
         result = await self.run(command, **given)
         assert result.success, result
-        return result.output["stdout"]
+        return told(result)["stdout"]
 
     async def jobs(self, action: Any, **given: Any) -> ToolResult:
         """The result of a call of ``bash_jobs``."""
@@ -74,3 +74,9 @@ def sleepers(mark: str) -> list[str]:
     """The processes that sleep for ``mark`` seconds."""
     found = subprocess.run(("pgrep", "-f", f"^sleep {mark}$"), capture_output=True, text=True, check=False)
     return found.stdout.split()
+
+
+def told(result: ToolResult) -> dict[str, Any]:
+    """What a result says, which must be something."""
+    assert result.output is not None, result
+    return result.output

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.modules.bash_world import BashSession, names_in, sleepers
+from tests.modules.bash_world import BashSession, names_in, sleepers, told
 
 from amplifier_core import HookResult
-from amplifier_module_tool_bash import on_session_ready, runner
+from amplifier_module_tool_bash import on_session_ready
 from amplifier_module_tool_bash.config import BashConfig
 from amplifier_module_tool_bash.environment import environment
 from amplifier_module_tool_bash.events import SANDBOX_DEGRADED, TOOL_OUTPUT
+from amplifier_module_tool_bash.sandbox import Offer
 
 pytestmark = pytest.mark.slow  # real processes have to begin and end
 
@@ -32,7 +34,7 @@ async def test_a_command_gives_output_and_exit_code(tmp_path: Path) -> None:
     assert (good.success, good.output) == (True, {"stdout": f"{tmp_path}\n", "stderr": "err\n", "returncode": 0})
     assert (bad.success, bad.output) == (False, {"stdout": "out\n", "stderr": "", "returncode": 3})
     assert bad.error == {"message": "Exit code 3", "type": "exit_code"}
-    assert odd.output["returncode"] == 127
+    assert told(odd)["returncode"] == 127
 
 
 async def test_long_output_is_cut_and_counted(tmp_path: Path) -> None:
@@ -210,7 +212,9 @@ def test_the_environment_has_no_secrets() -> None:
         "BASH_FUNC_ls%%": "() { id; }",
         "EDITOR": "vi", "MINE": "1",
     }  # fmt: skip
-    config = BashConfig(env_allow=("GITHUB_*",), env_deny=("MINE", "EDIT*"), env={"EDITOR": "ed", "API_KEY": "given"})
+    config = BashConfig.read(
+        {"env_allow": ["GITHUB_*"], "env_deny": ["MINE", "EDIT*"], "env": {"EDITOR": "ed", "API_KEY": "given"}}
+    )
     assert environment(inherited, config) == {
         "PATH": "/bin",
         "GITHUB_TOKEN": inherited["GITHUB_TOKEN"],
@@ -269,13 +273,13 @@ async def test_a_session_tells_what_its_sandbox_leaves_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Where less is there than was wanted, log, event, description and results say so."""
-    nothing = runner.Offer(None, 0)
-    monkeypatch.setattr(runner.Offer, "of_this_machine", lambda: nothing)
+    nothing = Offer(None, 0)
+    monkeypatch.setattr(Offer, "of_this_machine", lambda: nothing)
     async with BashSession(tmp_path, sandbox="best-effort") as session:
         session.watch()
         await on_session_ready(session.coordinator)
-        output = (await session.run("echo hi")).output
-        job = (await session.run("true", run_in_background=True)).output
+        output = told(await session.run("echo hi"))
+        job = told(await session.run("true", run_in_background=True))
         description = session.tool.description
     missing = [
         "files anywhere can be written",
@@ -285,8 +289,8 @@ async def test_a_session_tells_what_its_sandbox_leaves_open(
     ]
     note = f"The sandbox is not complete: {'; '.join(missing)}."
     assert caplog.messages == [f"tool-bash runs commands with less of a sandbox than wanted: {'; '.join(missing)}"]
-    ((_, told),) = session.seen.get_events(SANDBOX_DEGRADED)
-    assert (told["tool_name"], told["sandbox"], told["missing"]) == ("bash", "none", missing)
+    ((_, event),) = session.seen.get_events(SANDBOX_DEGRADED)
+    assert (event["tool_name"], event["sandbox"], event["missing"]) == ("bash", "none", missing)
     assert (output["note"], job["note"].endswith(note)) == (note, True)
     assert description.endswith("There is no sandbox: commands can do what the user can.")
 
@@ -300,13 +304,13 @@ async def test_a_sandbox_that_is_turned_off_is_nothing_to_warn_of(
         await on_session_ready(session.coordinator)
         assert session.tool.metadata == {"require_approval": False, "sandbox": "off"}
         assert session.tool.require_approval is False
-        assert "note" not in (await session.run("true")).output
+        assert "note" not in told(await session.run("true"))
     assert (caplog.messages, session.seen.get_events()) == ([], [])
 
 
 async def test_temporary_files_go_with_the_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folder that a session had for them is gone after its end."""
-    monkeypatch.setattr(runner.tempfile, "mkdtemp", lambda prefix: _made(tmp_path / "tmp"))
+    monkeypatch.setattr(tempfile, "mkdtemp", lambda prefix: _made(tmp_path / "tmp"))
     async with BashSession(tmp_path):
         assert names_in(tmp_path) == ["tmp"]
     assert names_in(tmp_path) == []

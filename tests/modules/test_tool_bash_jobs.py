@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.modules.bash_world import BashSession, sleepers
+from tests.modules.bash_world import BashSession, sleepers, told
 
 from amplifier_module_tool_bash.jobs import Jobs
 
@@ -17,8 +17,9 @@ pytestmark = pytest.mark.slow  # real processes have to begin and end
 
 async def status(session: BashSession, wanted: str, job_id: str = "job_1") -> dict[str, Any]:
     """What a list says of a job, as soon as it has a status."""
+    jobs: list[dict[str, Any]] = []
     for _ in range(2000):
-        jobs = (await session.jobs("list")).output["jobs"]
+        jobs = told(await session.jobs("list"))["jobs"]
         found = next(job for job in jobs if job["job_id"] == job_id)
         if found["status"] == wanted:
             return found
@@ -30,7 +31,7 @@ async def text_of(session: BashSession, wanted: str) -> str:
     """What a job writes, read piece by piece, as soon as ``wanted`` is in it."""
     text = ""
     for _ in range(2000):
-        text += (await session.jobs("read", job_id="job_1")).output["stdout"]
+        text += told(await session.jobs("read", job_id="job_1"))["stdout"]
         if wanted in text:
             return text
         await asyncio.sleep(0.005)
@@ -42,12 +43,12 @@ async def test_a_job_runs_while_others_do(tmp_path: Path) -> None:
     mark = f"3{os.getpid()}"
     command = f"echo one; setsid sleep {mark} & echo two; sleep {mark}"
     async with BashSession(tmp_path) as session:
-        begun = (await session.run(command, run_in_background=True)).output
+        begun = told(await session.run(command, run_in_background=True))
         assert await session.stdout("echo beside") == "beside\n"
         assert await text_of(session, "two") == "one\ntwo\n"
-        listed = (await session.jobs("list")).output["jobs"]
-        stopped = (await session.jobs("stop", job_id="job_1")).output
-        again = (await session.jobs("read", job_id="job_1", from_start=True)).output
+        listed = told(await session.jobs("list"))["jobs"]
+        stopped = told(await session.jobs("stop", job_id="job_1"))
+        again = told(await session.jobs("read", job_id="job_1", from_start=True))
         assert sleepers(mark) == []
         await session.jobs("stop", job_id="job_1")
     pid = begun.pop("pid")
@@ -68,7 +69,7 @@ async def test_a_job_ends_by_itself_or_by_its_time(tmp_path: Path) -> None:
     async with BashSession(tmp_path) as session:
         await session.run("echo out; exit 4", run_in_background=True)
         assert (await status(session, "finished"))["returncode"] == 4
-        assert (await session.jobs("read", job_id="job_1")).output["stdout"] == "out\n"
+        assert told(await session.jobs("read", job_id="job_1"))["stdout"] == "out\n"
         await session.run("sleep 99", run_in_background=True, timeout=0.05)
         assert (await status(session, "finished", "job_2"))["returncode"] == 143
 
@@ -89,7 +90,7 @@ async def test_only_so_many_jobs_run(tmp_path: Path) -> None:
         kind, message = await session.failure("sleep 99", run_in_background=True)
         assert (kind, message[:44]) == ("not_possible", "1 jobs run in the background (job_1), and 1 ")
         await session.jobs("stop", job_id="job_1")
-        assert (await session.run("true", run_in_background=True)).output["job_id"] == "job_2"
+        assert told(await session.run("true", run_in_background=True))["job_id"] == "job_2"
 
 
 async def test_old_jobs_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +100,7 @@ async def test_old_jobs_are_forgotten(tmp_path: Path, monkeypatch: pytest.Monkey
         for number in (1, 2, 3):
             await session.run("true", run_in_background=True)
             await status(session, "finished", f"job_{number}")
-        assert [job["job_id"] for job in (await session.jobs("list")).output["jobs"]] == ["job_3"]
+        assert [job["job_id"] for job in told(await session.jobs("list"))["jobs"]] == ["job_3"]
 
 
 WRONG: dict[str, Any] = {

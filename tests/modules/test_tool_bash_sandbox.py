@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.modules.bash_world import BashSession, names_in
+from tests.modules.bash_world import BashSession, names_in, told
 
 from amplifier_modkit.confinement import landlock
 from amplifier_modkit.paths.policy import PathPolicy
@@ -23,8 +23,7 @@ from amplifier_modkit.processes import Confinement
 from amplifier_module_tool_bash import sandbox
 from amplifier_module_tool_bash.bubblewrap import wrapper
 from amplifier_module_tool_bash.landlock_words import covering, keeper_settings
-from amplifier_module_tool_bash.runner import Offer
-from amplifier_module_tool_bash.sandbox import SandboxError, choose
+from amplifier_module_tool_bash.sandbox import Offer, SandboxError, choose
 from amplifier_module_tool_bash.surroundings import Runtime, Surroundings, surroundings_of
 
 SECRET = "s3cr3t-that-nobody-may-see"
@@ -198,8 +197,8 @@ async def test_ordinary_work_goes_on_inside(kind: str, world: World, monkeypatch
         assert (
             await session.stdout(world.fill("cat $TMPDIR/t; @python -c 'print(1)'; echo hi > >(cat)")) == "x\n1\nhi\n"
         )
-        job = (await session.run("sleep 99", run_in_background=True)).output
-        assert (await session.jobs("stop", job_id=job["job_id"])).output["status"] == "stopped"
+        job = told(await session.run("sleep 99", run_in_background=True))
+        assert told(await session.jobs("stop", job_id=job["job_id"]))["status"] == "stopped"
         assert ("The sandbox is not complete" in session.tool.description) is (kind == "landlock")
         assert "It runs in a sandbox without network; outside of" in session.tool.description
     assert (world.work / "a/b").is_dir()
