@@ -33,8 +33,8 @@ help: ## show this list
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
 
 .PHONY: run
-run: .make/venv ## run one agent turn in the terminal; PROMPT="…" asks something else
-	@$(BIN)/amplifier $${AMPLIFIER_PROMPT:+-- "$$AMPLIFIER_PROMPT"}
+run: .make/venv ## one agent turn on the embedded model; PROMPT="…" asks something else
+	@$(BIN)/amplifier run --bundle offline --verbose -- "$${AMPLIFIER_PROMPT:-What is 17 * 23?}"
 
 .PHONY: test
 test: check dist ## everything: all checks, all tests, built distributions; what the CI runs
@@ -69,10 +69,19 @@ imports: .make/venv ## import-linter: which way imports may point
 	@$(BIN)/lint-imports --no-logo
 
 .PHONY: tests
-tests: .make/venv ## the tests, in two processes, with the kernel's branch coverage
+tests: .make/venv ## the tests, in two processes, with branch coverage
 	@echo "== tests"
+	@tools/foreign-servers $(PY) || echo "tests that talk to servers of others will be skipped"
 	@$(PY) -m pytest -q -n 2 -p no:amplifier_module --cov --cov-report=term \
-		--ignore=tests/architecture/test_docs_examples.py --ignore=tests/architecture/test_generated_docs.py
+		--ignore=tests/architecture/test_docs_examples.py --ignore=tests/architecture/test_generated_docs.py \
+		--ignore=tests/foreign
+
+.PHONY: foreign
+foreign: .make/foreign ## install the servers of others that some tests talk to
+
+.PHONY: conformance
+conformance: .make/foreign ## the official conformance suite of the Model Context Protocol against our client
+	@$(PY) -m pytest -q -n 2 tests/foreign
 
 .PHONY: docs-check
 docs-check: .make/venv ## run the examples of the documentation; are links, commands and generated pages right?
@@ -115,7 +124,7 @@ lock: .make/venv ## pin the newest versions anew: requirements/*.in to requireme
 
 .PHONY: clean
 clean: ## remove everything that make has made
-	rm -rf .make .venv .venv-* dist .coverage .coverage.* .hypothesis .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .make .venv .venv-* dist tests/foreign/node_modules .coverage .coverage.* .hypothesis .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # What is made leaves a stamp in .make/, believed only while the thing itself is there.
@@ -128,6 +137,10 @@ clean: ## remove everything that make has made
 .make/kernel-wheel: .make/venv $(filter core/%,$(DIST_FILES))
 	@rm -rf .make/wheels
 	@cd core && ../$(PY) -m hatchling build -t wheel -d ../.make/wheels >../.make/log 2>&1 || { cat ../.make/log; exit 1; }
+	@touch $@
+
+.make/foreign: .make/venv tests/foreign/package-lock.json tools/foreign-servers $(if $(wildcard tests/foreign/node_modules/lock.json),,FORCE)
+	@tools/foreign-servers $(PY)
 	@touch $@
 
 .make/dist: .make/venv requirements/runtime.txt tools/check_dist.py $(DIST_FILES) $(if $(wildcard dist/*.whl),,FORCE)

@@ -3,7 +3,9 @@
 The prompts of ``local-model-prompts.json`` were written before the first run, and nothing was tuned on them. Each is
 put to the provider twice: free to call a tool or to answer, and, where a tool fits, with a call required. Counted is
 whether the tool is right, whether it and its arguments are, and whether the arguments fit the schema of the tool;
-besides, how long it takes. The results go to ``local-model-results.json``, the table to standard output.
+besides, how long it takes. Then it is given questions with the result of a tool, and counted is whether the answer
+has it; whether it is right is for a person to read. The results go to ``local-model-results.json``, the table to
+standard output.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from amplifier_core.message_models import ChatRequest, Message, ToolSpec
+from amplifier_core.message_models import ChatRequest, Message, TextBlock, ToolCallBlock, ToolSpec
 from amplifier_modkit.turns.schemas import Schema
 from amplifier_module_provider_local.provider import LocalProvider
 from bench.machine import conditions
@@ -47,22 +49,30 @@ async def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--most", type=int, help="prompts of each set")
     parser.add_argument("--output", type=Path, default=RESULTS)
     options = parser.parse_args(arguments)
-    sets = json.loads(PROMPTS.read_text(encoding="utf-8"))["sets"]
+    prompts = json.loads(PROMPTS.read_text(encoding="utf-8"))
+    sets = prompts["sets"]
     provider = LocalProvider()
     try:
         await provider.prepare()
         free = [each for one in sets for each in await run_set(provider, one, options.most)]
         required = [each for one in sets for each in await run_set(provider, one, options.most, is_required=True)]
+        told = [await telling(provider, each) for each in prompts["results"][: options.most]]
     finally:
         await provider.close()
     figures = {"free": summary(free), "required": summary(required)}
+    results = {"answers": len(told), "with_the_result": sum(each["is_told"] for each in told)}
     written = {
         **conditions(),
-        "figures": figures,
-        "outcomes": {"free": [vars(each) for each in free], "required": [vars(each) for each in required]},
+        "figures": {**figures, "results": results},
+        "outcomes": {
+            "free": [vars(each) for each in free],
+            "required": [vars(each) for each in required],
+            "results": told,
+        },
     }
     options.output.write_text(json.dumps(written, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print(table(figures))
+    print(f"Answers that have the result of a tool in them: {results['with_the_result']}/{results['answers']}")
 
 
 async def run_set(
@@ -101,6 +111,19 @@ async def outcome(
         is_valid=call is None or schemas[call.name].complaint(call.arguments) is None,
         seconds=round(seconds, 2),
     )
+
+
+async def telling(provider: LocalProvider, given: dict[str, Any]) -> dict[str, Any]:
+    """What the provider says when a tool has given its result."""
+    call = ToolCallBlock(id="call-1", name="look_up", input={})
+    messages = [
+        Message(role="user", content=given["text"]),
+        Message(role="assistant", content=[call]),
+        Message(role="tool", tool_call_id=call.id, content=given["result"]),
+    ]
+    response = await provider.complete(ChatRequest(messages=messages, max_output_tokens=40))
+    answer = "".join(block.text for block in response.content if isinstance(block, TextBlock))
+    return {**given, "answer": answer, "is_told": given["has"] in answer}
 
 
 def summary(outcomes: list[Outcome]) -> dict[str, Any]:

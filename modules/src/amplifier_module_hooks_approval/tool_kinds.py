@@ -25,8 +25,8 @@ PATH_KEYS = {
 EDITS = frozenset({"write_file", "edit_file", APPLY_PATCH})
 """Tools that change files and do nothing else."""
 
-# ``bash_jobs`` looks after commands that were allowed before.
-_HARMLESS = frozenset({"read_file", "grep", "glob", "todo", "web_search", "bash_jobs"})
+# ``bash_jobs`` looks after commands that were allowed before, ``mcp_servers`` after servers that the plan names.
+_HARMLESS = frozenset({"read_file", "grep", "glob", "todo", "web_search", "bash_jobs", "mcp_servers"})
 # Of these it does not matter what they say of themselves: the claim of a server is nobody's promise.
 _CHANGING = (BASH, *EDITS, "task", "delegate", "mcp_*", "mcp__*")
 
