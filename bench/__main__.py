@@ -19,6 +19,7 @@ from bench import (
     imports,
     machine,
     many_sessions,
+    providers,
     redaction,
     search_tree,
     session,
@@ -42,6 +43,7 @@ SCENARIOS = {
     "search_tree": search_tree.figures,
     "big_file": big_file.figures,
     "redaction": redaction.figures,
+    "providers": providers.figures,
 }
 
 

@@ -44,6 +44,15 @@ FIGURES = {
     "big_file_last",
     "redaction_text",
     "redaction_events",
+    "provider_delta_anthropic",
+    "provider_delta_openai",
+    "provider_delta_chat_completions",
+    "provider_history_anthropic",
+    "provider_history_openai",
+    "provider_history_chat_completions",
+    "provider_mount_anthropic",
+    "provider_mount_openai",
+    "provider_mount_chat_completions",
 }
 
 
