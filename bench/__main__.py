@@ -11,7 +11,11 @@ from typing import Any
 
 from bench import (
     agent_run,
+    app_run,
+    app_start,
+    batch,
     big_file,
+    chat_render,
     context_sizes,
     emit,
     event_log,
@@ -19,6 +23,7 @@ from bench import (
     imports,
     machine,
     many_sessions,
+    module_list,
     providers,
     redaction,
     search_tree,
@@ -44,6 +49,11 @@ SCENARIOS = {
     "big_file": big_file.figures,
     "redaction": redaction.figures,
     "providers": providers.figures,
+    "app_start": app_start.figures,
+    "app_run": app_run.figures,
+    "module_list": module_list.figures,
+    "batch": batch.figures,
+    "chat_render": chat_render.figures,
 }
 
 

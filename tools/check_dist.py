@@ -50,6 +50,13 @@ from importlib.metadata import entry_points
 mounts = [entry_point.load() for entry_point in entry_points(group="amplifier.modules")]
 assert mounts and all(map(callable, mounts)), mounts
 """
+HELLO = """---
+bundle: {name: hello}
+session: {orchestrator: {module: loop-streaming}, context: {module: context-simple}}
+providers: [{module: provider-mock, config: {script: [Hello yourself.]}}]
+---
+You greet.
+"""
 SMOKE_KIT = """
 import subprocess, sys
 from pathlib import Path
@@ -129,9 +136,11 @@ def _try_wheels(scratch: Path) -> None:
     python = _environment(scratch / "wheels", [_built(folder, ".whl") for folder in ("core", "modules", "app")])
     _run(python, "-c", SMOKE_ALL, cwd=scratch)
     _run(python.parent / "amplifier", "--version", cwd=scratch)
-    transcript = _run(python.parent / "amplifier", cwd=scratch)
-    if "answer" not in transcript:
-        sys.exit(f"The command 'amplifier' gives no answer:\n{transcript}")
+    bundle = scratch / "hello.md"
+    bundle.write_text(HELLO, encoding="utf-8")
+    answer = _run(python.parent / "amplifier", "run", "-B", bundle, "--ephemeral", "Hello?", cwd=scratch)
+    if answer != "Hello yourself.\n":
+        sys.exit(f"The command 'amplifier' gives another answer than its script:\n{answer}")
 
 
 def _try_kit(scratch: Path) -> None:

@@ -1,0 +1,1 @@
+"""Many sessions in one process: prompts from a file, some at a time, results as lines that survive a kill."""

@@ -1,0 +1,228 @@
+"""The bottom of the terminal: lines that still change, the choices of a question, and the line in which one types.
+
+What is finished is printed above and belongs to the terminal, with its scrollback and its selection. Nothing is drawn
+again but these few lines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from prompt_toolkit.application import Application
+from prompt_toolkit.application.current import set_app
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import Completer, ThreadedCompleter
+from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import ANSI
+from prompt_toolkit.history import History
+from prompt_toolkit.input import Input
+from prompt_toolkit.layout import (
+    BufferControl,
+    ConditionalContainer,
+    Dimension,
+    Float,
+    FloatContainer,
+    FormattedTextControl,
+    HSplit,
+    Layout,
+    VSplit,
+    Window,
+)
+from prompt_toolkit.layout.menus import CompletionsMenu
+from prompt_toolkit.output import ColorDepth, Output
+from prompt_toolkit.widgets import SearchToolbar
+
+from amplifier.tui.input.keys import Keys, bindings
+from amplifier.tui.input.pastes import Pastes
+
+_PRINT_EVERY_S = 0.03
+_MENU_ROWS = 8
+_MOST_INPUT_ROWS = 12
+_MOST_CLIPBOARD = 74_000
+
+
+class Listener(Keys, Protocol):
+    """Who is told what the user does, and knows what is to be seen."""
+
+    def submit(self, text: str) -> None:
+        """The user has sent a line."""
+        ...
+
+    def live_lines(self) -> list[str]:
+        """The lines above the input."""
+        ...
+
+    def choices(self) -> list[str]:
+        """The choices of a question, if there is one."""
+        ...
+
+
+class Board:
+    """The bottom of one terminal; lives as long as the chat."""
+
+    def __init__(
+        self,
+        listener: Listener,
+        completer: Completer,
+        history: History,
+        *,
+        is_vi: bool = False,
+        has_colour: bool = True,
+        terminal_in: Input | None = None,
+        terminal_out: Output | None = None,
+    ) -> None:
+        self._listener = listener
+        self._pastes = Pastes()
+        self._printed: list[str] = []
+        self._is_print_due = False
+        self._draft: str | None = None
+        self.buffer = Buffer(
+            multiline=True,
+            # Looking for files must not hold up the keys.
+            completer=ThreadedCompleter(completer),
+            complete_while_typing=True,
+            history=history,
+            tempfile_suffix=".md",
+        )
+        search = SearchToolbar()
+        self.app: Application[None] = Application(
+            layout=self._layout(search),
+            key_bindings=bindings(listener, self.buffer, self._pastes, self._send),
+            editing_mode=EditingMode.VI if is_vi else EditingMode.EMACS,
+            color_depth=None if has_colour else ColorDepth.DEPTH_1_BIT,
+            min_redraw_interval=0.04,
+            erase_when_done=True,
+            input=terminal_in,
+            output=terminal_out,
+        )
+        # Esc alone has a meaning here, so it cannot wait long for what else may come.
+        self.app.timeoutlen = 0.3
+        self.app.ttimeoutlen = 0.05
+
+    async def run(self) -> None:
+        """Shows itself until ``leave`` is called; the terminal is as before then, whatever happened."""
+        try:
+            # Signals are the affair of the chat, and so are errors of its tasks.
+            await self.app.run_async(handle_sigint=False, set_exception_handler=False)
+        finally:
+            self._print()
+
+    def leave(self, error: BaseException | None = None) -> None:
+        """Ends ``run``, with an error if there is one."""
+        if self.app.is_running and self.app.future is not None and not self.app.future.done():
+            if error is None:
+                self.app.exit()
+            else:
+                self.app.exit(exception=error)
+
+    def write(self, text: str) -> None:
+        """Prints whole lines above; may be called before and after ``run`` as well."""
+        self._printed.append(text)
+        if not self.app.is_running:
+            self._print()
+        elif not self._is_print_due:
+            self._is_print_due = True
+            asyncio.get_running_loop().call_later(_PRINT_EVERY_S, self._print)
+
+    def refresh(self) -> None:
+        """Draws the lines at the bottom again, soon."""
+        self.app.invalidate()
+
+    def prefill(self, text: str) -> None:
+        """Puts a text into the input line."""
+        self.buffer.text = text
+        self.buffer.cursor_position = len(text)
+        self.refresh()
+
+    def put_aside(self) -> None:
+        """Keeps what is being typed for later, and empties the line, for the answer to a question."""
+        if self._draft is None:
+            self._draft = self.buffer.text
+            self.buffer.reset()
+
+    def take_back(self) -> None:
+        """Puts what was kept back into the line."""
+        if self._draft is not None:
+            draft, self._draft = self._draft, None
+            self.prefill(draft)
+
+    def copy(self, text: str) -> None:
+        """Asks the terminal to put a text into its clipboard."""
+        encoded = base64.b64encode(text.encode()[:_MOST_CLIPBOARD]).decode("ascii")
+        self.app.output.write_raw(f"\x1b]52;c;{encoded}\x07")
+        self.app.output.flush()
+
+    def clear_screen(self) -> None:
+        """Empties the screen; the scrollback stays."""
+        self._printed.clear()
+        self.app.renderer.clear()
+        self._draw()
+
+    def size(self) -> tuple[int, int]:
+        """Columns and rows of the terminal."""
+        size = self.app.output.get_size()
+        return size.columns, size.rows
+
+    def _send(self) -> None:
+        text = self._pastes.unfolded(self.buffer.text)
+        if not self._listener.is_asking:
+            # Answers to questions are not worth being found again.
+            self.buffer.text = text
+            self.buffer.append_to_history()
+        self.buffer.reset()
+        self._listener.submit(text)
+
+    def _print(self) -> None:
+        self._is_print_due = False
+        text = "".join(self._printed)
+        self._printed.clear()
+        if not text:
+            return
+        output = self.app.output
+        if self.app.is_running:
+            # What is at the bottom is taken away, and drawn again below what is printed.
+            self.app.renderer.erase()
+        output.write_raw(text.replace("\n", "\r\n"))
+        output.flush()
+        if self.app.is_running:
+            self._draw()
+
+    def _draw(self) -> None:
+        # At once: until it is drawn, the terminal would give a paste line by line, and each would be sent.
+        with set_app(self.app):
+            self.app.renderer.render(self.app, self.app.layout)
+
+    def _layout(self, search: SearchToolbar) -> Layout:
+        listener = self._listener
+        field = Window(
+            BufferControl(self.buffer, search_buffer_control=search.control),
+            height=self._field_height,
+            wrap_lines=True,
+            dont_extend_height=True,
+        )
+        is_asking = Condition(lambda: bool(listener.choices()))
+        body = HSplit(
+            [
+                ConditionalContainer(_lines(listener.live_lines), Condition(lambda: bool(listener.live_lines()))),
+                ConditionalContainer(_lines(listener.choices), is_asking),
+                VSplit([Window(FormattedTextControl("❯ "), width=2, dont_extend_height=True), field]),
+                search,
+            ]
+        )
+        menu = Float(CompletionsMenu(max_height=_MENU_ROWS, scroll_offset=1), xcursor=True, ycursor=True)
+        return Layout(FloatContainer(body, [menu]), focused_element=field)
+
+    def _field_height(self) -> Dimension:
+        least = _MENU_ROWS + 1 if self.buffer.complete_state is not None else 1
+        return Dimension(min=least, max=max(least, min(_MOST_INPUT_ROWS, self.size()[1] // 2)))
+
+
+def _lines(lines: Callable[[], list[str]]) -> Window:
+    def shown() -> Any:
+        return ANSI("\n".join(lines()))
+
+    return Window(FormattedTextControl(shown), dont_extend_height=True, wrap_lines=False)
