@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -17,6 +18,8 @@ from tests.app.command import Command, Result, environment
 from tests.app.run_world import calls, write_bundle
 
 from amplifier.paths import Places
+from amplifier.runtime.outcome import TurnOutcome
+from amplifier.runtime.runtime import Runtime
 from amplifier.store import SessionStore, StoredSession
 
 FILES: dict[str, Any] = {"tools": [{"module": "tool-filesystem"}], "hooks": [{"module": "hooks-approval"}]}
@@ -273,6 +276,7 @@ def test_mistakes_are_told_before_anything_is_made(command: Command, tmp_path: P
     (tmp_path / "odd.txt").write_bytes(b"\xff")
     mistakes = [
         (("run", "?", "-B", "nowhere"), 78, "nowhere"),
+        (("run", "?", "-B", "git+file:///no/such/repository"), 78, "no/such/repository"),
         (("run", "?", "-B", bundle, "--fork-session"), 2, "--fork-session needs a session"),
         (("run", "?", "-B", bundle, "--mode", "chat"), 2, "chat"),
         (("run", "?", "-B", bundle, "--resume", "nobody"), 66, "There is no session 'nobody'"),
@@ -418,3 +422,48 @@ def test_settings_of_a_folder_count_only_if_it_is_trusted(command: Command) -> N
     assert (result.code, (command.work / "note.txt").exists(), "trust" in result.err) == (0, False, True)
     assert command("run", "?", "-B", bundle, "--trust").code == 0
     assert (command.work / "note.txt").read_text() == "hi"
+
+
+def test_a_rule_for_good_is_saved_for_this_project(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who answers "always" is not asked again: the rule is in the user's own settings of the project."""
+
+    class Always:
+        async def request_approval(self, prompt: str, options: list[str], timeout: float, default: str) -> str:
+            return "Allow always"
+
+    monkeypatch.setattr("amplifier.cli.working.approval_system", Always)
+    bundle = write_bundle(command.work, [WRITE, "Done."], **FILES)
+    assert command("run", "?", "-B", bundle).code == 0
+    assert (command.work / "note.txt").read_text() == "hi"
+    saved = next(command.work.rglob("settings.local.yaml")).read_text()
+    assert "write_file" in saved
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "told"),
+    [("cancelled", 130, ""), ("incomplete", 0, "the work is not finished (denied)")],
+    ids=["cancelled", "incomplete"],
+)
+def test_how_a_turn_ended_is_told(
+    command: Command, monkeypatch: pytest.MonkeyPatch, status: Any, code: int, told: str
+) -> None:
+    """By the exit code, and by a word where the answer alone would not tell."""
+
+    async def ended(self: Runtime, prompt: str, **options: Any) -> TurnOutcome:
+        return TurnOutcome("s", "So far.", status, "denied")
+
+    monkeypatch.setattr(Runtime, "run_turn", ended)
+    result = command("run", "?", "-B", write_bundle(command.work, ["Yes."]))
+    assert (result.code, result.out, told in result.err) == (code, "So far.\n", True)
+
+
+def test_a_terminal_is_not_read_for_a_prompt(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who says that the prompt comes from standard input, and types nothing, has given none."""
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    result = command("run", "-", "-B", write_bundle(command.work, ["Yes."]))
+    assert (result.code, "There is no prompt" in result.err) == (2, True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import json
 import os
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -394,3 +396,31 @@ def test_text_is_made_harmless_and_short() -> None:
     assert harmless("a\tb\nc\x1b\u202e\x85d") == "a\tb\ncd"
     assert (one_line(" a \n b "), one_line("x" * 200, 5)) == ("a b", "xxxx…")
     assert escaped('"\x9b\u202e\ud800ä"') == '"\\u009b\\u202e\\ud800ä"'
+
+
+async def test_lines_come_as_they_are_written() -> None:
+    """Those that are whole, and at last what has no end; an end alone is no line."""
+    for written, lines in ((b"a\nb\n", [b"a", b"b"]), (b"a\nb", [b"a", b"b"]), (b"", [])):
+        read, write = os.pipe()
+        os.write(write, written)
+        os.close(write)
+        assert [line async for line in lines_from(read)] == lines
+        os.close(read)
+
+
+def test_a_line_that_comes_after_the_end_harms_nobody() -> None:
+    """The thread that waits for it finds the loop closed, and goes."""
+    read, write = os.pipe()
+
+    async def give_up() -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(anext(lines_from(read)), 0.01)
+
+    asyncio.run(give_up())
+    os.write(write, b"late\n")
+    for thread in threading.enumerate():
+        if thread.name == "amplifier-stdin":
+            thread.join(10)
+    assert not any(thread.name == "amplifier-stdin" for thread in threading.enumerate())
+    os.close(read)
+    os.close(write)

@@ -302,3 +302,17 @@ def test_what_a_stored_session_is_is_looked_at_anew(world: World) -> None:
     session = world.store.create("s")
     session.update(name="x")
     assert StoredSession(session.folder).metadata().name == "x"
+
+
+async def test_a_turn_that_a_signal_cancels_from_within_is_told_as_stopped(world: World) -> None:
+    """Where the loop itself ends by a cancellation, the signal is the reason."""
+    async with world.runtime(mount_plan(["Yes."])) as runtime:
+
+        async def cancelled(prompt: str, **options: Any) -> str:
+            os.kill(os.getpid(), signal.SIGTERM)
+            await asyncio.sleep(0.01)
+            raise asyncio.CancelledError
+
+        runtime.session.execute = cancelled  # type: ignore[method-assign]
+        outcome = await runtime.run_turn("go")
+    assert (outcome.status, outcome.exit_code) == ("cancelled", 143)

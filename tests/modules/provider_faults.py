@@ -293,7 +293,8 @@ def _silent(answer: Answer) -> Answer:
     return replace(answer, silent=True)
 
 
-_IN_AN_HOUR = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+# Far away, so that it does not matter how long the tests before have taken.
+_TOMORROW = format_datetime(datetime.now(UTC) + timedelta(days=1), usegmt=True)
 REFUSALS = {
     "401": Refused(401, AuthenticationError, False, {}),
     "403": Refused(403, AccessDeniedError, False, {}),
@@ -301,7 +302,7 @@ REFUSALS = {
     "413": Refused(413, ContextLengthError, False, {}),
     "429": Refused(429, RateLimitError, True, {}),
     "429 with seconds": Refused(429, RateLimitError, True, {"retry-after": "7"}, 7.0),
-    "429 with a date": Refused(429, RateLimitError, True, {"retry-after": _IN_AN_HOUR}, 3600.0),
+    "429 with a date": Refused(429, RateLimitError, True, {"retry-after": _TOMORROW}, 86_400.0),
     "500": Refused(500, ProviderUnavailableError, True, {}),
     "502": Refused(502, ProviderUnavailableError, True, {}),
     "529": Refused(529, ProviderUnavailableError, True, {"retry-after": "3"}, 3.0),
