@@ -316,3 +316,20 @@ async def test_a_turn_that_a_signal_cancels_from_within_is_told_as_stopped(world
         runtime.session.execute = cancelled  # type: ignore[method-assign]
         outcome = await runtime.run_turn("go")
     assert (outcome.status, outcome.exit_code) == ("cancelled", 143)
+
+
+async def test_a_turn_that_is_cancelled_after_a_signal_ends(world: World) -> None:
+    """Whoever cancels the task that waits is not held up by an earlier signal."""
+    async with world.runtime(mount_plan(["Yes."])) as runtime:
+
+        async def slow(prompt: str, **options: Any) -> str:
+            os.kill(os.getpid(), signal.SIGHUP)
+            await asyncio.sleep(30)
+            return "never"
+
+        runtime.session.execute = slow  # type: ignore[method-assign]
+        turn = asyncio.create_task(runtime.run_turn("go"))
+        await asyncio.sleep(0.05)
+        turn.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await turn

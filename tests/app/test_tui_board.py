@@ -73,6 +73,9 @@ class Told:
     def choices(self) -> list[str]:
         return ["1 yes"] if self.is_asking else []
 
+    def lost(self) -> None:
+        self.said.append("lost")
+
 
 class Keyboard:
     """A board with a pipe in the place of the keyboard."""
@@ -248,3 +251,33 @@ async def test_it_can_be_put_into_the_background(monkeypatch: pytest.MonkeyPatch
         keys.pipe.send_text("\x1a")
         await keys.until(lambda: bool(asked))
         assert asked == ["suspend"]
+
+
+async def test_a_terminal_that_has_gone_is_told_once_and_written_to_no_more() -> None:
+    """What cannot be shown is not tried again and again; its size is then a usual one."""
+    async with keyboard() as keys:
+
+        def fail(*args: Any) -> Any:
+            raise OSError(5, "Input/output error")
+
+        vars(keys.output)["get_size"] = fail
+        assert keys.board.size() == (80, 24)
+        vars(keys.output)["write_raw"] = fail
+        keys.board.write("something\n")
+        await keys.until(lambda: "lost" in keys.told.said)
+        keys.board.write("more\n")
+        assert keys.told.said.count("lost") == 1
+
+
+async def test_an_end_that_cannot_be_drawn_is_an_end() -> None:
+    """Where drawing fails as the board is left, it is left all the same."""
+    with create_pipe_input() as pipe:
+        keys = Keyboard(pipe)
+
+        async def fail(**options: Any) -> None:
+            raise OSError(5, "Input/output error")
+
+        keys.board.app.run_async = fail  # type: ignore[method-assign]
+        await keys.board.run()
+        await keys.board.run()
+        assert keys.told.said == ["lost"]

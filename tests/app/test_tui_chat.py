@@ -358,3 +358,12 @@ async def test_messages_of_hooks_and_warnings_are_shown(tmp_path: Path) -> None:
         assert "a name needs small letters" in shown
         world.chat.talk.opening.setting.display.show_message("hello", "warning", "hook-x")
         assert "! [hook-x] hello" in world.terminal.shown
+
+
+async def test_a_terminal_that_has_gone_ends_the_chat(tmp_path: Path) -> None:
+    """With the code of a hang-up."""
+    world = ChatWorld(tmp_path, ["And bread."])
+    running = asyncio.create_task(world.chat.run("More?", world.talked("milk")))
+    await world.until(lambda: "And bread." in world.terminal.shown)
+    world.chat.lost()
+    assert await running == 129

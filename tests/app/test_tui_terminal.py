@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,8 @@ class Pane:
 
     def close(self) -> None:
         """Ends the terminal and everything in it."""
-        self._tmux("kill-server")
+        with suppress(subprocess.CalledProcessError):  # a test may have closed it already
+            self._tmux("kill-server")
 
     def _tmux(self, *args: str) -> str:
         done = subprocess.run(
@@ -238,3 +240,17 @@ def test_a_crash_and_a_signal_leave_the_terminal_sane(pane: Pane) -> None:
     os.kill(int((pane.work / "pid").read_text()), signal.SIGTERM)
     assert "Working" not in pane.until("exit code 143")
     pane.require_sane()
+
+
+def test_a_terminal_that_is_closed_takes_the_chat_along(pane: Pane) -> None:
+    """Also in the middle of a question: the process ends, and nothing of it goes on working."""
+    pane.start("-B", write_bundle(pane.work, [WRITE, "Done."], **FILES))
+    pane.until("/help")
+    pane.type("Write a note.")
+    pane.until("1 Allow once")
+    process = int((pane.work / "pid").read_text())
+    pane.close()
+    deadline = time.monotonic() + LIMIT_S
+    while Path(f"/proc/{process}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{process}").exists()

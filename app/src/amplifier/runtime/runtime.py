@@ -126,7 +126,8 @@ class Runtime:
             except TimeoutError:
                 problem = self._too_late()
             except asyncio.CancelledError:
-                if stops.exit_code is None:
+                # Somebody who cancels the task itself wants it to end, whatever signal came before.
+                if stops.exit_code is None or _is_being_cancelled():
                     raise
             except Problem as error:
                 problem = error
@@ -283,6 +284,11 @@ class Runtime:
             # What was answered is worth more than what is known about it.
             setting.tell(f"warning: {problem.message}")
         setting.store.refresh(setting.stored)
+
+
+def _is_being_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _difference(after: Usage, before: Usage) -> Usage:

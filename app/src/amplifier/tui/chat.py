@@ -155,6 +155,10 @@ class Chat:
         """Goes on to the next mode."""
         self._begin(self.talk.next_mode())
 
+    def lost(self) -> None:
+        """The terminal has gone."""
+        self.leave(HUNG_UP)
+
     def live_lines(self) -> list[str]:
         """What still changes."""
         return self.view.live_lines()

@@ -43,6 +43,7 @@ _PRINT_EVERY_S = 0.03
 _MENU_ROWS = 8
 _MOST_INPUT_ROWS = 12
 _MOST_CLIPBOARD = 74_000
+_USUAL_SIZE = (80, 24)
 
 
 class Listener(Keys, Protocol):
@@ -58,6 +59,10 @@ class Listener(Keys, Protocol):
 
     def choices(self) -> list[str]:
         """The choices of a question, if there is one."""
+        ...
+
+    def lost(self) -> None:
+        """The terminal has gone; nothing can be shown any more."""
         ...
 
 
@@ -79,6 +84,7 @@ class Board:
         self._pastes = Pastes()
         self._printed: list[str] = []
         self._is_print_due = False
+        self._is_lost = False
         self._draft: str | None = None
         self.buffer = Buffer(
             multiline=True,
@@ -108,6 +114,8 @@ class Board:
         try:
             # Signals are the affair of the chat, and so are errors of its tasks.
             await self.app.run_async(handle_sigint=False, set_exception_handler=False)
+        except OSError:
+            self._lose()
         finally:
             self._print()
 
@@ -121,6 +129,8 @@ class Board:
 
     def write(self, text: str) -> None:
         """Prints whole lines above; may be called before and after ``run`` as well."""
+        if self._is_lost:
+            return
         self._printed.append(text)
         if not self.app.is_running:
             self._print()
@@ -163,8 +173,11 @@ class Board:
         self._draw()
 
     def size(self) -> tuple[int, int]:
-        """Columns and rows of the terminal."""
-        size = self.app.output.get_size()
+        """Columns and rows of the terminal; of one that has gone, what most have."""
+        try:
+            size = self.app.output.get_size()
+        except OSError:
+            return _USUAL_SIZE
         return size.columns, size.rows
 
     def _send(self) -> None:
@@ -182,6 +195,12 @@ class Board:
         self._printed.clear()
         if not text:
             return
+        try:
+            self._put_above(text)
+        except OSError:
+            self._lose()
+
+    def _put_above(self, text: str) -> None:
         output = self.app.output
         if self.app.is_running:
             # What is at the bottom is taken away, and drawn again below what is printed.
@@ -190,6 +209,12 @@ class Board:
         output.flush()
         if self.app.is_running:
             self._draw()
+
+    def _lose(self) -> None:
+        """Stops showing anything: what cannot be written would fail, be told, and fail again."""
+        if not self._is_lost:
+            self._is_lost = True
+            self._listener.lost()
 
     def _draw(self) -> None:
         # At once: until it is drawn, the terminal would give a paste line by line, and each would be sent.
