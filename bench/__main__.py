@@ -21,6 +21,7 @@ from bench import (
     event_log,
     growth,
     imports,
+    locked_sources,
     machine,
     many_sessions,
     module_list,
@@ -52,6 +53,7 @@ SCENARIOS = {
     "app_start": app_start.figures,
     "app_run": app_run.figures,
     "module_list": module_list.figures,
+    "locked_sources": locked_sources.figures,
     "batch": batch.figures,
     "chat_render": chat_render.figures,
 }

@@ -49,6 +49,7 @@ FIGURES = {
     "app_run",
     "session_list",
     "module_list",
+    "locked_sources",
     "batch_speed",
     "batch_growth",
     "batch_memory",
