@@ -263,3 +263,13 @@ def test_two_processes_at_once_keep_each_other_s_settings(places: Places) -> Non
     assert [process.wait() for process in processes] == [0, 0, 0]
     written = yaml.safe_load(places.user_settings.read_text())
     assert written == {"env": {f"P{number}_{n}": n for number in range(3) for n in range(10)}}
+
+
+@pytest.mark.parametrize("mark", ["\x85", "\u2028", "\u2029"], ids=["next line", "line", "paragraph"])
+def test_line_ends_that_are_easily_overlooked_come_back(places: Places, mark: str) -> None:
+    """They are escaped, whether the file can be edited in place or must be written whole."""
+    places.home.mkdir(exist_ok=True)
+    for text in ("", "env: {a: b}\n", "env: &e {a: 1}\nhooks: *e\n"):
+        places.user_settings.write_text(text, "utf-8")
+        set_value(places, "user", "env.c", f"a{mark}b")
+        assert parse_yaml(places.user_settings.read_text("utf-8"), "").value["env"]["c"] == f"a{mark}b"

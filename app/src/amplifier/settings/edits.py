@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _INDENT = 2
 _MOST_WIDTH = 10**9
+_HIDDEN_LINE_ENDS = frozenset("\x85\u2028\u2029")
 
 
 class _Found(NamedTuple):
@@ -54,10 +55,19 @@ def without(text: str, path: KeyPath) -> str:
 
 def dumped(value: Any) -> str:
     """``value`` on one line."""
+    text = as_yaml(value, default_flow_style=True, width=_MOST_WIDTH)
+    return text.removesuffix("\n").removesuffix("\n...")
+
+
+def as_yaml(value: Any, **layout: Any) -> str:
+    """``value`` as YAML that is read as it was: line ends that are easily overlooked are escaped."""
     import yaml
 
-    text: str = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=_MOST_WIDTH, sort_keys=False)
-    return text.removesuffix("\n").removesuffix("\n...")
+    def written(*, is_plain: bool) -> str:
+        return cast("str", yaml.safe_dump(value, allow_unicode=is_plain, sort_keys=False, **layout))  # pyright: ignore[reportUnknownMemberType]
+
+    text = written(is_plain=True)
+    return text if _HIDDEN_LINE_ENDS.isdisjoint(text) else written(is_plain=False)
 
 
 def _find(text: str, path: KeyPath) -> _Found | None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 from amplifier.paths import Places
 from amplifier.problems import Problem, SettingsProblem, UsageProblem
 from amplifier.settings.checking import complaints
-from amplifier.settings.edits import with_value, without
+from amplifier.settings.edits import as_yaml, with_value, without
 from amplifier.settings.files import locked, read_text, write_atomically
 from amplifier.settings.key_paths import KeyPath, put, split_key
 from amplifier.settings.layers import Layer
@@ -139,8 +139,7 @@ def _edited(text: str, edit: Callable[[str], str], wanted: dict[str, Any]) -> tu
             return edited, True
     except (Problem, yaml.YAMLError):
         pass
-    whole: str = yaml.safe_dump(wanted, allow_unicode=True, sort_keys=False) if wanted else ""
-    return whole, "#" not in text
+    return as_yaml(wanted) if wanted else "", "#" not in text
 
 
 def _remove(tree: dict[str, Any], path: KeyPath) -> None:
