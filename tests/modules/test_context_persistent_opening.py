@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from amplifier_module_context_persistent import file_lock
+from amplifier_modkit import file_lock
 from amplifier_module_context_persistent.errors import JournalError, JournalLockedError
 from amplifier_module_context_persistent.journal import Journal
 from amplifier_module_context_persistent.journal_file import OpenedFile, Repair, close_file, open_file

@@ -11,7 +11,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from amplifier_module_context_persistent import file_lock
+from amplifier_modkit import file_lock
 from amplifier_module_context_persistent.errors import JournalError, locked, telling
 from amplifier_module_context_persistent.records import VERSION, Record, Transcript, from_line, to_line
 
