@@ -196,7 +196,14 @@ def test_the_built_in_bundles_are_right(world: World, name: str) -> None:
     bundle = load_bundle(name, places)
     made = make_plan(bundle, Settings.load(places, None, {}), places, environ={}, has_module=lambda _: True)
     assert (made.warnings, made.bundle, bool(bundle.description)) == ([], name, True)
-    assert made.plan["providers"][0]["module"] == "provider-local"
+    local = {"module": "provider-local"}
+    if name == "offline":
+        prepared, script = made.plan["providers"]
+        assert prepared == {**local, "config": {"prepare": True, "priority": 10}}
+        assert (script["module"], script["config"]["priority"]) == ("provider-mock", 100)
+        assert "no model was asked" in script["config"]["responses"][0]
+    else:
+        assert made.plan["providers"] == [local]
     most = {"default": 3_000, "minimal": 200, "offline": 200}
     assert 0 < len(made.instruction) < most[name]
 

@@ -278,7 +278,7 @@ def test_mistakes_are_told_before_anything_is_made(command: Command, tmp_path: P
         (("run", "?", "-B", "nowhere"), 78, "nowhere"),
         (("run", "?", "-B", "git+file:///no/such/repository"), 78, "no/such/repository"),
         (("run", "?", "-B", bundle, "--fork-session"), 2, "--fork-session needs a session"),
-        (("run", "?", "-B", bundle, "--mode", "chat"), 2, "chat"),
+        (("run", "?", "-B", bundle, "--mode", "chat"), 2, "A chat needs a terminal."),
         (("run", "?", "-B", bundle, "--resume", "nobody"), 66, "There is no session 'nobody'"),
         (("run", "?", "-B", bundle, "--session-id", "a b"), 66, "cannot be the id"),
         (("run", "?", "-B", bundle, "--provider", "nobody"), 69, "nobody"),

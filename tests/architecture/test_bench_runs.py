@@ -91,9 +91,10 @@ def test_every_scenario_runs_and_gives_a_finite_figure(tmp_path: Path) -> None:
     assert set(written) == {"date", "python", "pydantic", "machine", "results"}
     assert set(written["machine"]) == {"system", "architecture", "cpu", "cores", "load_before"}
     assert set(written["results"]) == FIGURES
-    for figure in written["results"].values():
+    for key, figure in written["results"].items():
         assert math.isfinite(figure["measured"])
-        assert figure["measured"] >= 0
+        # Nothing left behind in memory is what a batch is to reach; whatever takes time takes some.
+        assert figure["measured"] > 0 or (key, figure["measured"]) == ("batch_memory", 0)
         assert f"| {figure['what']} " in done.stdout
 
 

@@ -131,6 +131,10 @@ async def failing(vendor: VendorUnderTest, server: LlmServer, told: Told, **sett
     return raised.value
 
 
+A_DATE = "a date"
+"""Stands in a header for the moment that a refusal asks to wait for."""
+
+
 @dataclass(frozen=True)
 class Refused:
     """A refusal: what the service says, and the error that is to come of it."""
@@ -141,10 +145,15 @@ class Refused:
     headers: Mapping[str, str]
     retry_after: float | None = None
 
+    def told_headers(self) -> Mapping[str, str]:
+        """The headers as they go out now; a date is made at that moment, however long tests before have taken."""
+        later = format_datetime(datetime.now(UTC) + timedelta(seconds=self.retry_after or 0), usegmt=True)
+        return {name: later if value == A_DATE else value for name, value in self.headers.items()}
+
 
 async def _is_refused(case: Refused, vendor: VendorUnderTest) -> None:
     for streams in (True, False):
-        answer = json_answer(vendor.refusal(f"Told off, {KEY}"), case.status, case.headers)
+        answer = json_answer(vendor.refusal(f"Told off, {KEY}"), case.status, case.told_headers())
         async with serving(answer, answer) as server:
             told = Told()
             error = await failing(vendor, server, told, use_streaming=streams, max_retries=0)
@@ -293,8 +302,6 @@ def _silent(answer: Answer) -> Answer:
     return replace(answer, silent=True)
 
 
-# Far away, so that it does not matter how long the tests before have taken.
-_TOMORROW = format_datetime(datetime.now(UTC) + timedelta(days=1), usegmt=True)
 REFUSALS = {
     "401": Refused(401, AuthenticationError, False, {}),
     "403": Refused(403, AccessDeniedError, False, {}),
@@ -302,7 +309,7 @@ REFUSALS = {
     "413": Refused(413, ContextLengthError, False, {}),
     "429": Refused(429, RateLimitError, True, {}),
     "429 with seconds": Refused(429, RateLimitError, True, {"retry-after": "7"}, 7.0),
-    "429 with a date": Refused(429, RateLimitError, True, {"retry-after": _TOMORROW}, 86_400.0),
+    "429 with a date": Refused(429, RateLimitError, True, {"retry-after": A_DATE}, 3600.0),
     "500": Refused(500, ProviderUnavailableError, True, {}),
     "502": Refused(502, ProviderUnavailableError, True, {}),
     "529": Refused(529, ProviderUnavailableError, True, {"retry-after": "3"}, 3.0),
