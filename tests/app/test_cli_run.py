@@ -21,6 +21,8 @@ from amplifier.paths import Places
 from amplifier.runtime.outcome import TurnOutcome
 from amplifier.runtime.runtime import Runtime
 from amplifier.store import SessionStore, StoredSession
+from amplifier_core import ChatRequest, ChatResponse
+from amplifier_module_provider_mock.provider import MockProvider
 
 FILES: dict[str, Any] = {"tools": [{"module": "tool-filesystem"}], "hooks": [{"module": "hooks-approval"}]}
 WRITE = calls(("write_file", {"file_path": "note.txt", "content": "hi"}))
@@ -467,3 +469,34 @@ def test_a_terminal_is_not_read_for_a_prompt(command: Command, monkeypatch: pyte
     monkeypatch.setattr(sys, "stdin", Terminal())
     result = command("run", "-", "-B", write_bundle(command.work, ["Yes."]))
     assert (result.code, "There is no prompt" in result.err) == (2, True)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[ChatRequest]:
+    """Every request that reaches the scripted provider."""
+    requests: list[ChatRequest] = []
+    answer = MockProvider.complete
+
+    async def recorded(self: MockProvider, request: ChatRequest, **options: Any) -> ChatResponse:
+        requests.append(request.model_copy(deep=True))
+        return await answer(self, request, **options)
+
+    monkeypatch.setattr(MockProvider, "complete", recorded)
+    return requests
+
+
+def test_wishes_of_options_reach_the_provider(command: Command, asked: list[ChatRequest]) -> None:
+    """The length of the answer, the effort and the model are part of the request."""
+    bundle = write_bundle(command.work, ["Yes."])
+    assert command("run", "?", "-B", bundle, "--max-tokens", "77", "--effort", "high").code == 0
+    assert (asked[0].max_output_tokens, asked[0].reasoning_effort) == (77, "high")
+
+
+def test_a_session_that_goes_on_sends_what_it_sent_before(command: Command, asked: list[ChatRequest]) -> None:
+    """The former request is the beginning of the next one, byte for byte, so that services can use their caches."""
+    bundle = write_bundle(command.work, ["One."])
+    assert command("run", "first", "-B", bundle, "--append-system-prompt", "Be kind.").code == 0
+    assert command("continue", "second").code == 0
+    before, after = ([message.model_dump_json() for message in request.messages] for request in asked)
+    assert after[: len(before)] == before
+    assert [message.role for message in asked[1].messages] == ["system", "user", "assistant", "user"]
