@@ -849,6 +849,7 @@ _MISREAD = _deny(
     "env coproc shutdown now",
     "env { shutdown now",
     "nohup if shutdown now",
+    "timeout 5 A=1 shutdown now",
     "'while' shutdown now",
     "echo sudo id | strange",
     "strange --run=sudo",

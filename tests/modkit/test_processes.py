@@ -277,3 +277,12 @@ async def test_who_is_cancelled_while_starting_leaves_nothing() -> None:
         if not task.cancelled():
             await task.result().end()
     assert (sleepers(mark), open_descriptors()) == ([], before)
+
+
+async def test_ending_a_command_leaves_its_exit_code_to_those_who_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever polls a process that has just ended takes its exit code away from the event loop."""
+    process = await started("exec sleep 30")
+    polled: list[object] = []
+    monkeypatch.setattr(subprocess.Popen, "poll", polled.append)
+    await process.end()
+    assert (process.returncode, polled) == (143, [])

@@ -143,8 +143,10 @@ class KeptProcess:
         Cancelled, it goes on by itself.
         """
         self._cut()
+        # A command that is not confined can have stopped its keeper. Not by ``send_signal``, which would take the exit
+        # code of a keeper that has just ended, and leave none to those who wait for it.
         with contextlib.suppress(ProcessLookupError):
-            self._process.send_signal(signal.SIGCONT)  # a command that is not confined can have stopped its keeper
+            os.kill(self._process.pid, signal.SIGCONT)
         limit_s = self._limits.grace_s + _KEEPER_GRACE_S
         await asyncio.wait((self._waiting,), timeout=limit_s)
         if not self._waiting.done():

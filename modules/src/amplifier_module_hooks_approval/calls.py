@@ -11,8 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
+from amplifier_modkit import shell
 from amplifier_modkit.paths.spelling import absolute
-from amplifier_modkit.shell import ParsedCommand, parse
 from amplifier_module_hooks_approval.tool_kinds import APPLY_PATCH, BASH, PATH_KEYS, WEB_FETCH, changes_something, says
 
 # The one way to write a URL that every reader understands alike.
@@ -71,10 +71,10 @@ class Call:
         return says(self.tool, "require_approval")
 
     @cached_property
-    def command(self) -> ParsedCommand | None:
+    def command(self) -> shell.ParsedCommand | None:
         """What ``bash`` is to run; ``None`` if the input has no text there."""
         text = self.input.get("command")
-        return parse(text) if isinstance(text, str) else None
+        return shell.parse(text) if isinstance(text, str) else None
 
     @cached_property
     def paths(self) -> tuple[CallPath, ...] | None:

@@ -12,16 +12,15 @@ from enum import IntEnum
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from amplifier_modkit import shell
 from amplifier_modkit.paths.rules import entry_for, identity_of
 from amplifier_modkit.paths.spelling import absolute, fold
-from amplifier_modkit.shell import Mark, ParsedCommand, covers, matches, may_match
 from amplifier_module_hooks_approval.calls import Call, CallPath
 from amplifier_module_hooks_approval.rules import Rule
 
 _WILD = re.compile(r"(\*\*/|\*\*|\*|\?)")
 _MEANING = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 _DOMAIN = "domain"
-_ELSEWHERE = frozenset({Mark.REMOTE, Mark.CONTAINER, Mark.PRIVILEGED})
 
 
 class Fit(IntEnum):
@@ -55,13 +54,14 @@ def wide_fit(rule: Rule, call: Call) -> Fit:
     return _wide_field(rule.specifier, call)
 
 
-def _covers(rules: Sequence[Rule], command: ParsedCommand | None) -> bool:
+def _covers(rules: Sequence[Rule], command: shell.ParsedCommand | None) -> bool:
     if command is None:
         return False
     # A shell on another machine is more than a wrapper, even where all that it is told to run is known.
+    elsewhere = {shell.Mark.REMOTE, shell.Mark.CONTAINER, shell.Mark.PRIVILEGED}
     outer = [each.marks for each in command.commands if not each.origin]
-    leaves = any(Mark.WRAPPER in marks and _ELSEWHERE & marks for marks in outer)
-    return not leaves and covers([f"Bash({rule.specifier})" for rule in rules], command)
+    leaves = any(shell.Mark.WRAPPER in marks and elsewhere & marks for marks in outer)
+    return not leaves and shell.covers([f"Bash({rule.specifier})" for rule in rules], command)
 
 
 def _allows(specifier: str, literal: str | None, call: Call) -> bool:
@@ -90,9 +90,9 @@ def _wide_command(specifier: str, literal: str | None, call: Call) -> Fit:
     if literal is not None:
         return Fit.YES if call.command.text.split() == literal.split() else Fit.NO
     rule = f"Bash({specifier})"
-    if matches(rule, call.command):
+    if shell.matches(rule, call.command):
         return Fit.YES
-    is_doubtful = any(each.is_dynamic for each in call.command.commands) or may_match(rule, call.command)
+    is_doubtful = any(each.is_dynamic for each in call.command.commands) or shell.may_match(rule, call.command)
     return Fit.MAYBE if is_doubtful else Fit.NO
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from amplifier_modkit.paths.settings import PathSettings
-from amplifier_modkit.shell.rules import Profile
+from amplifier_modkit.shell.terms import Profile
 
 SandboxMode = Literal["required", "best-effort", "off"]
 Entries = tuple[str, ...]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from amplifier_modkit.shell.parsing import MAX_CHARS
+from amplifier_modkit.shell.terms import MAX_CHARS
 from amplifier_module_tool_bash.problems import InputError
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import cached_property
 from inspect import isawaitable
 from typing import Any
 
-from amplifier_modkit.shell import CommandLists, Profile, Verdict, judge, parse
+from amplifier_modkit import shell
 from amplifier_module_tool_bash.config import BashConfig
 from amplifier_module_tool_bash.problems import ApprovalError, RefusedError
 
@@ -24,18 +25,22 @@ class Rules:
     """The rules of one session."""
 
     def __init__(self, config: BashConfig, coordinator: Any) -> None:
-        self._profile: Profile = config.safety_profile
-        self._lists = CommandLists(
-            allowed=config.allowed_commands,
-            denied=config.denied_commands,
-            override_allow=config.safety_overrides.allow,
-            override_block=config.safety_overrides.block,
-        )
+        self._config = config
+        self._profile: shell.Profile = config.safety_profile
         self._coordinator = coordinator
 
-    def verdict(self, command: str) -> Verdict:
-        """What the rules say; may take some milliseconds."""
-        return judge(parse(command), self._profile, self._lists)
+    @cached_property
+    def _lists(self) -> shell.CommandLists:
+        return shell.CommandLists(
+            allowed=self._config.allowed_commands,
+            denied=self._config.denied_commands,
+            override_allow=self._config.safety_overrides.allow,
+            override_block=self._config.safety_overrides.block,
+        )
+
+    def verdict(self, command: str) -> shell.Verdict:
+        """What the rules say; may take some milliseconds, the first time some more."""
+        return shell.judge(shell.parse(command), self._profile, self._lists)
 
     async def require_allowed(self, tool_name: str, tool_input: Mapping[str, Any], command: str) -> None:
         """Raises ``RefusedError`` for what is denied, and ``ApprovalError`` for what nobody has approved of."""
@@ -54,6 +59,6 @@ class Rules:
         return (await answer if isawaitable(answer) else answer) is True
 
 
-def _told(verdict: Verdict) -> str:
+def _told(verdict: shell.Verdict) -> str:
     commands = ", ".join(f"'{command}'" for command in verdict.commands)
     return f"{verdict.reason} ({commands})" if commands else verdict.reason

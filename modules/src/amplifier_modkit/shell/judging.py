@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from amplifier_modkit.shell.answers import Answer
 from amplifier_modkit.shell.commands import Mark, ParsedCommand, SimpleCommand
 from amplifier_modkit.shell.patterns import entry_pattern, pattern_matches, pattern_may_match, patterns_cover
-from amplifier_modkit.shell.rules import DECISIONS, RULES, TEXT_RULES, Decision, Level, Profile
+from amplifier_modkit.shell.rules import DECISIONS, RULES, TEXT_RULES, Level
+from amplifier_modkit.shell.terms import Decision, Profile
 
 _ORDER: dict[Decision, int] = {"allow": 0, "ask": 1, "deny": 2}
 _MOST_TOLD = 3

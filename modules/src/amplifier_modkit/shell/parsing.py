@@ -15,11 +15,11 @@ from amplifier_modkit.shell.evaluations import evaluation_doubts, loading_doubts
 from amplifier_modkit.shell.grammar import Reader
 from amplifier_modkit.shell.outputs import TRUSTED_PROGRAMS, known_output
 from amplifier_modkit.shell.targets import targets_of
+from amplifier_modkit.shell.terms import MAX_CHARS
 from amplifier_modkit.shell.unwrapping import contents_of
 from amplifier_modkit.shell.variables import Variables
 from amplifier_modkit.shell.words import Kind, Word
 
-MAX_CHARS = 200_000
 _MOST_NESTED_CHARS = 2 * MAX_CHARS
 _MAX_WRAPPERS = 12
 # What holds for a command holds for what it runs.

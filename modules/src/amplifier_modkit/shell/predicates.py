@@ -117,8 +117,8 @@ def is_dynamic(command: SimpleCommand, parsed: ParsedCommand) -> Answer:
 
 def has_odd_name(command: SimpleCommand, parsed: ParsedCommand) -> Answer:
     """The name has characters that people cannot tell from others, or cannot see, or it is none at all."""
-    # A word of the language behind a wrapper, or in quotes, is the name of a program that nobody has.
-    return yes_if(bool(command.name) and (command.name in RESERVED or not re.fullmatch(r"[!-~]+", command.name)))
+    # A word of the language, or an assignment, behind a wrapper or in quotes is the name of a program nobody has.
+    return yes_if(bool(command.name) and (command.name in RESERVED or not re.fullmatch(r"[!-<>-~]+", command.name)))
 
 
 def sets_loaded_variable(command: SimpleCommand, parsed: ParsedCommand) -> Answer:

@@ -38,11 +38,9 @@ from amplifier_modkit.shell.predicates import (
     writes_system_file,
 )
 from amplifier_modkit.shell.scenarios import Scenario, fork_bombs, hidden_scripts, sent_secrets, written_then_run
+from amplifier_modkit.shell.terms import Decision, Profile
 from amplifier_modkit.shell.words import listed
 
-Decision = Literal["allow", "ask", "deny"]
-Profile = Literal["strict", "standard", "permissive", "unrestricted"]
-PROFILES: tuple[Profile, ...] = ("strict", "standard", "permissive", "unrestricted")
 Level = Literal["ruinous", "privileged", "harmful", "doubtful", "unfollowed", "unseen"]
 
 DECISIONS: dict[Level, dict[Profile, Decision]] = {
