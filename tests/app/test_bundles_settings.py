@@ -272,7 +272,6 @@ def test_a_limit_alone_makes_no_session(tmp_path: Path) -> None:
         ("sandbox: {enabled: true, network: true}", "tools", "tool-bash", {"network": True}),
         ("env: {A: 1, B: x}", "tools", "tool-bash", {"env": {"A": "1", "B": "x"}}),
         ("mcp: {servers: {s: {command: c}}}", "tools", "tool-mcp", {"servers": {"s": {"command": "c"}}}),
-        ("hooks: {Stop: []}", "hooks", "hooks-shell", {"hooks": {"Stop": []}}),
         ("overrides: {tool-bash: {config: {env: {X: y}}}}", "tools", "tool-bash", {"env": {"X": "y"}}),
     ],
 )
@@ -280,12 +279,20 @@ def test_a_section_becomes_the_config_of_its_module(
     tmp_path: Path, settings: str, section: str, module: str, config: dict[str, Any]
 ) -> None:
     """Each setting has a module that keeps it; without that module it is told that it does not count."""
-    made = planned(tmp_path, "tools: [tool-bash, tool-mcp]\nhooks: [hooks-shell]", settings)
+    made = planned(tmp_path, "tools: [tool-bash, tool-mcp]", settings)
     assert (config_of(made, section, module), made.warnings) == (config, [])
     without = planned(tmp_path, "", settings)
     assert [warning.split(" does not count: ")[1] for warning in without.warnings] == [
         f"{module} is not part of the bundle"
     ]
+
+
+@pytest.mark.parametrize("bundle", ["", "hooks: [hooks-shell]"])
+def test_commands_of_the_user_bring_the_hook_that_runs_them(tmp_path: Path, bundle: str) -> None:
+    """They may be there to refuse something, so they count with every bundle."""
+    made = planned(tmp_path, bundle, "hooks: {Stop: []}")
+    assert made.plan["hooks"] == [{"module": "hooks-shell", "config": {"hooks": {"Stop": []}}}]
+    assert made.warnings == []
 
 
 def test_modules_sources_and_overrides_change_single_modules(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
-from amplifier_core.content_models import ContentBlock
 from amplifier_core.message_models import ChatResponse, TextBlock, ThinkingBlock, ToolCall, ToolCallBlock, Usage
 from amplifier_modkit.messages import CALL_BLOCKS
 
@@ -134,9 +133,13 @@ def _fields_of(piece: Any) -> dict[str, Any]:
         return {"type": "text", "text": piece}
     if isinstance(piece, dict):
         return cast("dict[str, Any]", piece)
-    if isinstance(piece, ContentBlock):
-        return piece.to_dict()
-    return piece.model_dump() if isinstance(piece, BaseModel) else {"type": type(piece).__name__}
+    if isinstance(piece, BaseModel):
+        return piece.model_dump()
+
+    # Few providers stream these, and their import is felt in short runs.
+    from amplifier_core.content_models import ContentBlock
+
+    return piece.to_dict() if isinstance(piece, ContentBlock) else {"type": type(piece).__name__}
 
 
 def _as_text(arguments: Any) -> str:

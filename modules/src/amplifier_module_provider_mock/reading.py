@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from typing import Any, TypeGuard, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
@@ -67,5 +66,7 @@ def _tell(problem: Any, model: type[BaseModel]) -> str:
 
 
 def _hint(key: str, owner: type[BaseModel]) -> str:
+    from difflib import get_close_matches
+
     near = get_close_matches(key, owner.model_fields, n=1)
     return f"; did you mean '{near[0]}'?" if near else f"; known are {', '.join(owner.model_fields)}"

@@ -17,6 +17,7 @@ from amplifier.settings.origins import Origin
 _APPROVAL = "hooks-approval"
 _COST = "hooks-cost"
 _BASH = "tool-bash"
+_COMMAND_HOOKS = "hooks-shell"
 _WRITERS = ("tool-filesystem", _BASH)
 _READERS = ("tool-filesystem", "tool-search", _BASH)
 _READ_LISTS = ("allowed_read_paths", "allowed_paths")
@@ -37,6 +38,7 @@ def apply_settings(draft: Draft, settings: Settings, places: Places) -> None:
     _apply_permissions(draft, settings)
     _apply_folders(draft, settings, places)
     _apply_limits(draft, settings)
+    _apply_hooks(draft, settings)
     for wish in _wishes(settings):
         if not draft.configure(wish.module, wish.config, settings.origin(wish.setting)):
             _warn_unused(draft, settings, wish.setting, wish.module)
@@ -52,8 +54,6 @@ def _wishes(settings: Settings) -> Iterator[_Wish]:
         yield _Wish("env", _BASH, {"env": {name: str(value) for name, value in env.items()}})
     if servers := settings.section("mcp.servers"):
         yield _Wish("mcp.servers", "tool-mcp", {"servers": servers})
-    if hooks := settings.section("hooks"):
-        yield _Wish("hooks", "hooks-shell", {"hooks": hooks})
 
 
 def _sandbox(section: dict[str, Any]) -> dict[str, Any]:
@@ -94,6 +94,16 @@ def _apply_permissions(draft: Draft, settings: Settings) -> None:
             if entry.get("module") == _APPROVAL:
                 rules = value if key == "mode" else join_lists(config_of(entry).get(key) or [], value)
                 draft.merge_at(("hooks", entry_key(entry)), {"config": {key: rules}}, origin)
+
+
+def _apply_hooks(draft: Draft, settings: Settings) -> None:
+    hooks = settings.section("hooks")
+    if not hooks:
+        return
+    # A command that refuses calls must not be left out because a bundle does not expect it.
+    if not draft.has("hooks", _COMMAND_HOOKS):
+        draft.add("hooks", {"module": _COMMAND_HOOKS}, settings.origin("hooks"))
+    draft.configure(_COMMAND_HOOKS, {"hooks": hooks}, settings.origin("hooks"))
 
 
 def _is_set(settings: Settings, key: str) -> bool:
