@@ -14,6 +14,7 @@ ANY_TEXT = st.text(max_size=400)
 def test_a_text_within_the_limit_stays() -> None:
     """Nothing is told where nothing is left out."""
     assert (clip_chars("short", 5), clip_bytes("short", 5), clip_bytes("äöü", 6)) == ("short", "short", "äöü")
+    assert clip_bytes("short", 500) == "short"
 
 
 def test_head_and_tail_stay_and_the_rest_is_counted() -> None:

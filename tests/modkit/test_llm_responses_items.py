@@ -113,6 +113,14 @@ def test_the_pieces_of_a_stream_are_the_texts_of_its_blocks(output: list[dict[st
     assert starts == sorted(set(starts)) == sorted(piece.index for piece in pieces if piece.kind == "end")
 
 
+def test_a_message_of_several_parts_comes_back_as_one() -> None:
+    """Its parts are blocks here, and one item again for the service."""
+    parts = [{"type": "output_text", "text": text, "annotations": []} for text in ("One. ", "Two.")]
+    message = {**said(""), "content": parts}
+    assert [block.text for block in read(message).content if isinstance(block, TextBlock)] == ["One. ", "Two."]
+    assert resent(message) == [message]
+
+
 def test_an_answer_that_a_loop_stored_comes_back_unchanged() -> None:
     """The message that our loops keep has all that is needed."""
     output = [thought(), searched(), said("I look."), called('{ "city": "Rome" }'), called('{"b', item_id="fc_2")]

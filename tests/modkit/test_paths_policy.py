@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +178,18 @@ def test_system_places_can_be_named_and_shared_memory_is_none(here: Path) -> Non
     named = PathPolicy.from_config({"allowed_read_paths": ["/proc/cpuinfo"]}, here)
     assert named.check_read("/proc/cpuinfo") == Path("/proc/cpuinfo")
     assert "belongs to the operating system" in denial(named, "read", "/proc/meminfo")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_pipe_is_no_file(here: Path) -> None:
+    """What would wait for somebody else, or is a device, is neither read nor written."""
+    os.mkfifo(here / "pipe")
+    policy = PathPolicy.from_config(None, here)
+    for verb in ("read", "write"):
+        assert denial(policy, verb, "pipe") == (
+            f"Not allowed to {verb} {here / 'pipe'}: it is neither a file nor a folder, but a device, a pipe or a "
+            "socket. Use a file."
+        )
 
 
 def test_what_guards_the_agent_can_be_named(here: Path) -> None:

@@ -7,6 +7,8 @@ import time
 import pytest
 
 from amplifier_modkit.secrets import GROUPS, redact_text
+from amplifier_modkit.secrets.judging import Style
+from amplifier_modkit.secrets.readings import Reader
 from amplifier_modkit.secrets.rules import NEAR_RULES, TOKEN_RULES
 
 CHARS = 60_000
@@ -55,7 +57,18 @@ REPEATED = [
 ]
 
 
+def test_what_is_looked_at_too_often_is_taken_whole() -> None:
+    """When the effort for a text is used up, a long value is a secret up to the next blank, without a closer look."""
+    text = "a" * 9000 + " b"
+    reader = Reader(text)
+    reading = None
+    while reading is None or not reading.is_certain:
+        reading = reader.value(0, Style.TIGHT)
+    assert reading == (0, 9000, Style.TIGHT, True)
+
+
 @pytest.mark.slow
+@pytest.mark.no_cover
 @pytest.mark.parametrize("tail", ["", "=", '"', " x ", "a" * 30], ids=["alone", "sign", "quote", "word", "run"])
 def test_no_repetition_makes_the_search_slow(tail: str) -> None:
     """Every beginning of a secret, repeated, with several things behind it, is searched within the limit."""

@@ -34,6 +34,8 @@ def test_the_table_is_large_and_has_no_row_twice() -> None:
     assert [row.id for row in ATTACKS if row.strict == "allow"] == []
 
 
+@pytest.mark.slow
+@pytest.mark.no_cover
 def test_profiles_are_ordered_by_what_they_let_pass() -> None:
     """No profile is stricter about an attempt than the one before it, and the last one lets everything pass."""
     order = {"allow": 0, "ask": 1, "deny": 2}

@@ -278,6 +278,7 @@ LONG_TEXTS = {
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", LONG_TEXTS)
 def test_long_and_deep_texts_are_answered_in_time(name: str) -> None:
     """No text makes parser or rules search without end, whatever the answer is."""

@@ -13,6 +13,7 @@ import pytest
 from amplifier_core.events import TOOL_ERROR, TOOL_POST, TOOL_PRE
 from amplifier_core.models import HookResult, ToolResult
 from amplifier_core.testing import EventRecorder, MockContextManager, MockTool, TestCoordinator
+from amplifier_modkit.current_call import current_call_id
 from amplifier_modkit.turns.calls import RequestedCall
 from amplifier_modkit.turns.gate import HookGate
 from amplifier_modkit.turns.results import to_text
@@ -68,6 +69,25 @@ class Doing:
     async def execute(self, input: dict[str, Any]) -> Any:
         done = self._do(input)
         return await done if asyncio.iscoroutine(done) else done
+
+
+@pytest.mark.parametrize("timeout_s", [None, 5.0])
+async def test_a_tool_finds_the_id_of_its_call(timeout_s: float | None) -> None:
+    """So that it can tell whose work it is; calls side by side have their own, and afterwards there is none."""
+    both = asyncio.Barrier(2)
+    found: dict[str, str | None] = {}
+
+    async def do(given: dict[str, Any]) -> str:
+        await both.wait()
+        found[given["a"]] = current_call_id()
+        return "done"
+
+    bench = Bench(Doing(do), timeout_s=timeout_s)
+    calls = [RequestedCall(f"c{number}", "t", {"a": f"{number}"}) for number in (1, 2)]
+    await asyncio.gather(*(bench.step.run(call, "g1") for call in calls))
+    assert found == {"1": "c1", "2": "c2"}
+    await bench.step.run(RequestedCall("c3", "missing", {}), "g1")
+    assert current_call_id() is None
 
 
 async def test_a_call_is_told_before_and_after_with_all_its_facts() -> None:

@@ -28,7 +28,7 @@ from amplifier_core.events import (
 )
 from amplifier_core.hooks import HookRegistry
 from amplifier_core.llm_errors import AuthenticationError
-from amplifier_core.message_models import ChatRequest, ChatResponse, TextBlock, ToolCall
+from amplifier_core.message_models import ChatRequest, ChatResponse, ImageBlock, TextBlock, ToolCall
 from amplifier_core.models import HookResult
 from amplifier_core.testing import (
     EventRecorder,
@@ -39,6 +39,7 @@ from amplifier_core.testing import (
     SequentialIds,
     TestCoordinator,
 )
+from amplifier_modkit.messages import plain
 from amplifier_modkit.turns import stopping
 from amplifier_modkit.turns.rounds import run_rounds
 from amplifier_modkit.turns.settings import LoopSettings
@@ -179,6 +180,36 @@ async def test_a_hook_may_change_the_prompt(event: str) -> None:
     other.on(event, lambda data: data.update(prompt="scribbled"))
     await other.run()
     assert other.messages[0] == ("user", "go")
+
+
+IMAGE: dict[str, Any] = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+SHOWN: list[dict[str, Any]] = [{"type": "text", "text": "see "}, IMAGE, {"type": "text", "text": "there"}]
+
+
+async def test_a_prompt_may_have_images() -> None:
+    """They are stored and sent in their place; hooks hear the text, and the caller's blocks stay the caller's."""
+    scene = Scene(["done"])
+    scene.turn.show([SHOWN[0], ImageBlock.model_validate(IMAGE), SHOWN[2]])
+    assert await scene.run("see there") == "done"
+    assert scene.messages[0] == ("user", SHOWN)
+    assert scene.context.messages[0]["content"][0] is not SHOWN[0]
+    assert plain(scene.provider.requests[0].messages[0].content) == SHOWN
+    assert scene.hooks.events[0][1]["prompt"] == "see there"
+    for nothing in (None, []):
+        scene = Scene(["done"])
+        scene.turn.show(nothing)
+        await scene.run()
+        assert scene.messages[0] == ("user", "go")
+
+
+@pytest.mark.parametrize("event", OPENING)
+async def test_images_stand_behind_a_prompt_that_a_hook_has_changed(event: str) -> None:
+    """Nobody knows where in the other text they belong."""
+    scene = Scene(["done"])
+    scene.on(event, lambda data: HookResult(action="modify", data={**data, "prompt": "better"}))
+    scene.turn.show(SHOWN)
+    await scene.run("see there")
+    assert scene.messages[0] == ("user", [{"type": "text", "text": "better"}, IMAGE])
 
 
 @pytest.mark.parametrize("event", OPENING)

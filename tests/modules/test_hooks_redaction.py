@@ -210,6 +210,16 @@ async def test_the_model_gets_masks_only_if_the_switch_says_so() -> None:
     assert str(MESSAGES) == before
 
 
+async def test_what_looks_like_a_secret_in_an_image_is_none() -> None:
+    """An image with a mask in it would be broken; what is said beside it is masked."""
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": f"AAAA/{TOKEN}/AAAA"}}
+    message = {"role": "user", "content": [{"type": "text", "text": TOKEN}, image]}
+    coordinator = await covered({"redact_model_input": True})
+    result = await coordinator.hooks.emit(PROVIDER_REQUEST, {"messages": [message]})
+    assert result.data is not None
+    assert result.data["messages"][0]["content"] == [{"type": "text", "text": MASK}, image]
+
+
 @pytest.mark.parametrize("messages", [None, "text", [], [{"role": "user", "content": "plain"}]])
 async def test_a_request_without_secrets_goes_as_it_is(messages: Any) -> None:
     """With the switch on, too, nothing is changed without need."""

@@ -131,6 +131,12 @@ def test_what_came_goes_back_as_it_was(parts: list[dict[str, Any]], pieces: int)
     assert sent_back(streamed(frames)[0]) == as_one(came)
 
 
+def test_a_part_that_says_nothing_is_left_out() -> None:
+    """Neither an empty text nor an empty thought goes back, wherever it stood."""
+    said = [{"text": "a", "thoughtSignature": "s"}, {"text": "b"}]
+    assert sent_back(read({"text": ""}, said[0], {"text": ""}, said[1])) == said
+
+
 def test_the_same_comes_of_a_stream() -> None:
     """Content, ids, usage and end are those of the whole; the pieces tell each block from beginning to end."""
     whole = answer(

@@ -12,6 +12,7 @@ import pytest
 from tests.modules.bash_world import BashSession, names_in, sleepers, told
 
 from amplifier_core import HookResult
+from amplifier_modkit.current_call import carrying_out
 from amplifier_module_tool_bash import on_session_ready
 from amplifier_module_tool_bash.config import BashConfig
 from amplifier_module_tool_bash.environment import environment
@@ -241,6 +242,27 @@ async def test_output_is_told_while_a_command_runs(tmp_path: Path) -> None:
     assert "".join(each["text"] for each in told if each["stream"] == "stderr") == "oops\n"
     assert (out[0]["text"][:4], len(out) < 6) == ("one\n", True)
     assert sum(len(each["text"]) + each["skipped_bytes"] for each in out) == 50_008
+
+
+async def test_output_tells_of_which_call_it_is(tmp_path: Path) -> None:
+    """Also where two write by turns, and the one that began later writes first; without a loop that tells, nothing."""
+    first = "until [ -e go ]; do sleep 0.01; done; echo one; touch gone"
+    second = "echo two; touch go; until [ -e gone ]; do sleep 0.01; done; echo three"
+    async with BashSession(tmp_path) as session:
+        session.watch()
+
+        async def called(call_id: str, command: str) -> None:
+            with carrying_out(call_id):
+                await session.run(command)
+
+        await asyncio.gather(called("c1", first), called("c2", second))
+        await session.run("echo four")
+    written: dict[str | None, str] = {}
+    for _, data in session.seen.get_events(TOOL_OUTPUT):
+        call_id = data.get("tool_call_id")
+        written[call_id] = written.get(call_id, "") + data["text"]
+    assert written == {"c1": "one\n", "c2": "two\nthree\n", None: "four\n"}
+    assert "tool_call_id" not in session.seen.get_events(TOOL_OUTPUT)[-1][1]
 
 
 async def test_an_observer_that_fails_does_not_hold_a_command(tmp_path: Path) -> None:

@@ -280,6 +280,7 @@ def test_every_text_comes_back_as_it_was(data: bytes) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover
 def test_hints_are_quick_and_short() -> None:
     """However long file and wanted text are, a hint is a few short lines."""
     text = "\n".join(f"{number} " + "lorem ipsum " * 100 for number in range(4_000))

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.modules.filesystem_world import FileSession
 
-from amplifier_module_tool_filesystem import contents, read_tool, slices
+from amplifier_module_tool_filesystem import read_tool, slices
 from amplifier_module_tool_filesystem.slices import slice_of_stream, slice_of_text
 from amplifier_module_tool_filesystem.texts import TextForm
 
@@ -46,6 +46,13 @@ def test_a_slice_of_a_stream_is_the_slice_of_its_text(
         assert got.first == wanted.first
     else:
         assert got.first == wanted.first - 1 - (wanted.total or 0)
+
+
+def test_a_last_line_needs_no_end() -> None:
+    """What is behind the last line feed is a line as well, unless it is nothing."""
+    for data in (b"one\ntwo", b"one\ntwo\n"):
+        got = slice_of_stream(io.BytesIO(data), len(data), TextForm(), 1, 10)
+        assert (got.lines, got.total, got.has_more) == (["one", "two"], 2, False)
 
 
 def test_a_line_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,8 +93,7 @@ def test_a_file_that_shrinks_meanwhile_ends_early() -> None:
 
 async def test_large_files_are_read_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a large file the lines are told with an estimate of how many there are, or exactly if its end was reached."""
-    for module in (contents, read_tool):
-        monkeypatch.setattr(module, "WHOLE_BYTES", 100)
+    monkeypatch.setattr(read_tool, "WHOLE_BYTES", 100)
     monkeypatch.setattr(slices, "_CHUNK_BYTES", 1600)
     session = await FileSession(tmp_path).begin()
     session.put("large", "".join(f"line {number:04}\n" for number in range(1, 1001)))

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from tests.modules.filesystem_world import FileSession
 
-from amplifier_modkit.paths import replacing
+from amplifier_modkit.paths import checkpoints, replacing
 from amplifier_modkit.paths.folders import Folder
-from amplifier_module_tool_filesystem import changes, read_tool
+from amplifier_module_tool_filesystem import read_tool
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ async def test_a_file_that_has_changed_since_is_not_overwritten(session: FileSes
 
 async def test_a_large_file_is_known_by_size_and_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a file that is not read whole its size, time and number tell whether it has changed."""
-    for module in (read_tool, changes):
+    for module in (read_tool, checkpoints):
         monkeypatch.setattr(module, "WHOLE_BYTES", 10)
     session = await FileSession(tmp_path).begin()
     path = session.put("a", "some lines\n" * 3)

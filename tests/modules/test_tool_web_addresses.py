@@ -30,6 +30,13 @@ def test_public_addresses_are_public(address: str) -> None:
     assert why_not_public(ip_address(address)) is None
 
 
+def test_a_mapped_address_is_the_one_inside() -> None:
+    """Packets for it go to the IPv4 address that it ends with."""
+    inner, mapped = IPv4Address("10.0.0.1"), IPv6Address("::ffff:10.0.0.1")
+    assert embedded(mapped) == inner
+    assert why_not_public(mapped) == f"{why_not_public(inner)} in the form of an IPv6 address (10.0.0.1)"
+
+
 @pytest.mark.slow
 @given(ipv4)
 def test_a_public_ipv4_address_is_global_to_python_too(address: IPv4Address) -> None:

@@ -555,6 +555,14 @@ def test_any_offset_is_a_place_between_characters(text: str, offset: int, limit:
     assert part.offset <= offset
 
 
+def test_a_part_begins_and_ends_between_characters() -> None:
+    """An offset inside a character is moved to its beginning; a limit that holds no character gives one anyway."""
+    text = "aäöb"
+    assert [to_part(text, offset, 1).content for offset in range(7)] == ["a", "ä", "ä", "ö", "ö", "b", ""]
+    part = to_part(text, 0, 4)
+    assert (part.content, part.offset, part.next_offset) == ("aä", 0, 3)
+
+
 def test_half_characters_do_not_stop_a_part() -> None:
     """A text that cannot be encoded is shown with marks in their place."""
     assert to_part("a\ud800b", 0, 10).content == "a?b"

@@ -240,15 +240,21 @@ async def test_a_file_is_written_only_where_it_may_be(in_a_folder_of_its_own: Pa
 
 
 async def test_a_file_is_replaced_only_where_configuration_says_so(in_a_folder_of_its_own: Path) -> None:
-    """With 'overwrite' a file that is there gets the content, and a folder is still a folder."""
+    """With 'overwrite' a file that is there gets the content, and a folder stays a folder; what was there is kept."""
     (in_a_folder_of_its_own / "there.txt").write_text("old")
     (in_a_folder_of_its_own / "folder").mkdir()
     server = WebServer({"/": answered(b"new")})
     async with server.on():
         tools, url = await web(overwrite=True), f"http://site.test:{server.port}/"
-        results = [await tools.get(url, save_to_file=name) for name in ("there.txt", "folder")]
-    assert [result.success for result in results] == [True, False]
+        kept: list[tuple[Any, ...]] = []
+        tools.coordinator.register_capability("files.checkpoint", lambda *given: kept.append(given))
+        results = [await tools.get(url, save_to_file=name) for name in ("there.txt", "folder", "made.txt")]
+    assert [result.success for result in results] == [True, False, True]
     assert (in_a_folder_of_its_own / "there.txt").read_text() == "new"
+    assert [(Path(path).name, *contents) for path, *contents, _ in kept] == [
+        ("there.txt", b"old", b"new"),
+        ("made.txt", None, b"new"),
+    ]
 
 
 async def test_relative_files_start_in_the_configured_directory(tmp_path: Path) -> None:

@@ -151,7 +151,10 @@ class Names:
 class Web:
     """The tools of a session as a test configures them, and what they told."""
 
-    def __init__(self, fetch: WebFetchTool, search: WebSearchTool, told: EventRecorder) -> None:
+    def __init__(
+        self, coordinator: TestCoordinator, fetch: WebFetchTool, search: WebSearchTool, told: EventRecorder
+    ) -> None:
+        self.coordinator = coordinator
         self.fetch = fetch
         self.search = search
         self.told = told
@@ -171,4 +174,4 @@ async def web(names: Resolver | None = None, **config: Any) -> Web:
     settings = WebConfig.read({"allow_private": [f"{PUBLIC}/32"], "allowed_ports": [], **config})
     coordinator, told = TestCoordinator(), EventRecorder()
     coordinator.hooks.register("artifact:write", told)
-    return Web(await fetch_tool(coordinator, settings, names), search_tool(settings, names), told)
+    return Web(coordinator, await fetch_tool(coordinator, settings, names), search_tool(settings, names), told)

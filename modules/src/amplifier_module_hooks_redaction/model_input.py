@@ -1,6 +1,7 @@
 """The messages that a model gets, with masks in the place of secrets.
 
-What the model has thought is left as it is: providers refuse thoughts that were changed.
+What the model has thought is left as it is: providers refuse thoughts that were changed. So are images: what looks
+like a secret in their encoding is none, and with a mask in it an image is broken.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-_THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning"})
+_LEFT_ALONE = frozenset({"thinking", "redacted_thinking", "reasoning", "image"})
 
 
 def masked_messages(messages: Any, redact: Callable[[Any], Any]) -> Any:
@@ -27,7 +28,7 @@ def _masked(message: Any, redact: Callable[[Any], Any]) -> Any:
     blocks, given = _content_of(shown), _content_of(message)
     if shown is message or not isinstance(given, list):
         return shown
-    kept = [old if _is_thought(old) else new for new, old in zip(blocks, cast("list[Any]", given), strict=True)]
+    kept = [old if _is_left_alone(old) else new for new, old in zip(blocks, cast("list[Any]", given), strict=True)]
     return shown.model_copy(update={"content": kept}) if isinstance(shown, BaseModel) else {**shown, "content": kept}
 
 
@@ -39,6 +40,6 @@ def _content_of(message: Any) -> Any:
     )
 
 
-def _is_thought(block: Any) -> bool:
+def _is_left_alone(block: Any) -> bool:
     kind = cast("dict[str, Any]", block).get("type") if isinstance(block, dict) else getattr(block, "type", None)
-    return isinstance(kind, str) and kind in _THOUGHTS
+    return isinstance(kind, str) and kind in _LEFT_ALONE

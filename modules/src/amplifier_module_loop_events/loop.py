@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from amplifier_core.coordinator import ModuleCoordinator
@@ -28,9 +29,13 @@ class EventsLoop:
         hooks: HookRegistry,
         coordinator: ModuleCoordinator | None = None,
         provider: str | None = None,
+        content: Sequence[Any] | None = None,
         **options: Any,
     ) -> str:
-        """The model's answer to ``prompt``; ``provider`` and the settings can be given for this turn alone."""
+        """The model's answer to ``prompt``; ``provider`` and the settings can be given for this turn alone.
+
+        ``content`` is the prompt as blocks, where it is more than text: images among it, in order.
+        """
         world = World.of(context, providers, tools, hooks, coordinator)
         turn = ScheduledTurn("loop-events", world, self._settings.for_turn(options), provider=provider)
-        return await turn.run(prompt, run_rounds)
+        return await turn.show(content).run(prompt, run_rounds)

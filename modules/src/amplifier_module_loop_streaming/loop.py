@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -34,13 +35,17 @@ class StreamingLoop:
         hooks: HookRegistry,
         coordinator: ModuleCoordinator | None = None,
         provider: str | None = None,
+        content: Sequence[Any] | None = None,
         **options: Any,
     ) -> str:
-        """The model's answer to ``prompt``; ``provider`` and the settings can be given for this turn alone."""
+        """The model's answer to ``prompt``; ``provider`` and the settings can be given for this turn alone.
+
+        ``content`` is the prompt as blocks, where it is more than text: images among it, in order.
+        """
         world = World.of(context, providers, tools, hooks, coordinator)
         settings = self._settings.for_turn(options)
         turn = StreamedTurn(world, settings, self._pace, provider=provider)
-        return await turn.run(prompt, partial(self._work, GoalPursuit(turn, settings, self._rounds)))
+        return await turn.show(content).run(prompt, partial(self._work, GoalPursuit(turn, settings, self._rounds)))
 
     async def _work(self, goal: GoalPursuit, turn: Turn) -> Outcome:
         outcome = await goal.run()

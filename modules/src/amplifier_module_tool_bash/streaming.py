@@ -7,6 +7,7 @@ import codecs
 import contextlib
 from typing import Any
 
+from amplifier_modkit.current_call import current_call_id
 from amplifier_modkit.processes import STREAMS, Stream
 from amplifier_module_tool_bash.events import TOOL_OUTPUT
 
@@ -15,11 +16,17 @@ _MOST_BYTES = 8_192
 
 
 class OutputTeller:
-    """Collects the output of one command and emits it every now and then; ``close`` emits the rest."""
+    """Collects the output of one command and emits it every now and then; ``close`` emits the rest.
+
+    It is made within the call that starts the command, and names that call also when it is over.
+    """
 
     def __init__(self, hooks: Any, tool_name: str, run_id: str) -> None:
         self._hooks = hooks
+        call_id = current_call_id()
         self._facts = {"tool_name": tool_name, "run_id": run_id}
+        if call_id is not None:
+            self._facts["tool_call_id"] = call_id
         self._waiting = {stream: bytearray() for stream in STREAMS}
         self._skipped = dict.fromkeys(STREAMS, 0)
         self._decoders = {stream: codecs.getincrementaldecoder("utf-8")("replace") for stream in STREAMS}

@@ -10,11 +10,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from amplifier_modkit.paths.errors import naming
 from amplifier_modkit.paths.io_threads import Leave
 from amplifier_modkit.paths.replacing import make_folders, replace_file
 from amplifier_modkit.paths.walk import Place
-from amplifier_module_tool_filesystem.contents import WHOLE_BYTES, read_whole
 from amplifier_module_tool_filesystem.desk import Desk
 from amplifier_module_tool_filesystem.ledger import Fingerprint
 from amplifier_module_tool_filesystem.problems import ProblemError
@@ -40,10 +38,15 @@ def require_changeable(place: Place) -> None:
         raise ProblemError(f"{place.path} is read-only ({mode}). Leave it alone, or have its mode changed first.")
 
 
-def write(desk: Desk, place: Place, data: bytes, leave: Leave, *, mode: int | None = None) -> Change:
-    """Writes a file whose place was judged, and notes that the session knows it."""
+def write(desk: Desk, place: Place, former: bytes | None, data: bytes, leave: Leave) -> Change:
+    """Writes a file whose place was judged, and notes that the session knows it; ``former`` is what it holds."""
     links = 1 if place.facts is None else place.facts.st_nlink
-    facts = replace_file(place, data, mode=mode, before_effect=leave.take)
+
+    def begin() -> None:
+        leave.take()
+        desk.checkpoint(place, former, data)
+
+    facts = replace_file(place, data, before_effect=begin)
     desk.ledger.note(place.path, Fingerprint.of(facts, data))
     warning = (
         f"The file had {links - 1} other name(s) (hard links); those keep the former content." if links > 1 else None
@@ -69,16 +72,6 @@ def remove_folders(desk: Desk, made: list[str]) -> None:
     for path in reversed(made):
         with suppress(OSError), desk.policy.visit(path, "write") as place:
             place.folder.remove_folder(place.name)
-
-
-def former_content(place: Place) -> bytes | None:
-    """The content of the file that is to be overwritten; ``None`` if there is none, or too much of it."""
-    if place.facts is None or place.facts.st_size > WHOLE_BYTES:
-        return None
-    with naming(str(place.path)):
-        descriptor, _ = place.folder.open_file(place.name)
-    with os.fdopen(descriptor, "rb", buffering=0) as stream:
-        return read_whole(stream)
 
 
 def require_known(desk: Desk, place: Place, data: bytes | None) -> None:

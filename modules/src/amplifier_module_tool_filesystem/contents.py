@@ -9,8 +9,6 @@ from amplifier_modkit.paths.policy import OpenFile
 from amplifier_module_tool_filesystem.problems import EditError
 from amplifier_module_tool_filesystem.texts import TextForm, decoded
 
-WHOLE_BYTES = 8 << 20
-"""Files up to this size are read whole, and their content is remembered by its digest."""
 MOST_BYTES = 64 << 20
 """Files up to this size can be edited."""
 

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from amplifier_core.events import ARTIFACT_READ, ARTIFACT_WRITE
+from amplifier_modkit.paths.checkpoints import checkpoint
 from amplifier_modkit.paths.io_threads import IoThreads
 from amplifier_modkit.paths.policy import PathPolicy
+from amplifier_modkit.paths.walk import Place
 from amplifier_modkit.paths.working_dir import working_dir_of
 from amplifier_module_tool_filesystem.config import FilesystemConfig
 from amplifier_module_tool_filesystem.ledger import Ledger
@@ -56,6 +58,10 @@ class Desk:
         if found is None:
             raise InputError(f"There is no {asked!r} in the bundles of this session. Check its name, or give a path.")
         return str(found)
+
+    def checkpoint(self, place: Place, before: bytes | None, after: bytes | None) -> None:
+        """Has the application keep what a file was, right before it is changed; ``after`` is ``None`` for a removal."""
+        checkpoint(self._coordinator, place, before, after)
 
     async def tell_read(self, path: Path, size: int) -> None:
         """Tells that a file was read."""

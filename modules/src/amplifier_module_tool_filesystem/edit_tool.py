@@ -94,4 +94,4 @@ def _edit(desk: Desk, path: str, edits: Sequence[Edit], leave: Leave) -> _Edited
             former = read_text_file(file)
         require_known(desk, place, former.data)
         text, count = apply_edits(former.text, edits)
-        return _Edited(write(desk, place, former.form.encode(text), leave), count)
+        return _Edited(write(desk, place, former.data, former.form.encode(text), leave), count)

@@ -48,6 +48,9 @@ def commit(desk: Desk, plan: PatchPlan, leave: Leave) -> list[FileChange]:
     changed = plan.changed()
     done = _Commit()
     leave.take()
+    for file in changed:
+        former = None if file.former is None else file.former.data
+        desk.checkpoint(file.place, former, None if file.text is None else file.data)
     try:
         for file in changed:
             if file.text is not None:

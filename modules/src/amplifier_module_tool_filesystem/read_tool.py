@@ -8,9 +8,10 @@ from typing import Any
 
 from amplifier_core.message_models import ImageBlock, TextBlock
 from amplifier_core.models import ToolResult
+from amplifier_modkit.paths.checkpoints import WHOLE_BYTES
 from amplifier_modkit.paths.policy import OpenFile
 from amplifier_modkit.paths.walk import Place
-from amplifier_module_tool_filesystem.contents import WHOLE_BYTES, read_whole
+from amplifier_module_tool_filesystem.contents import read_whole
 from amplifier_module_tool_filesystem.desk import Desk
 from amplifier_module_tool_filesystem.file_tool import FileTool
 from amplifier_module_tool_filesystem.inputs import path_in, whole_number_in

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from amplifier_core.models import ToolResult
+from amplifier_modkit.paths.checkpoints import former_content
 from amplifier_modkit.paths.io_threads import Leave
 from amplifier_module_tool_filesystem.changes import (
     Change,
     folders_made,
-    former_content,
     require_changeable,
     require_known,
     write,
@@ -61,7 +61,7 @@ def _write(desk: Desk, path: str, content: str, leave: Leave) -> Change:
             require_known(desk, place, former)
             if former is not None:
                 data, warning = _in_form_of(former, content)
-            change = write(desk, place, data, leave)
+            change = write(desk, place, former, data, leave)
             return change if warning is None else replace(change, warning=warning)
 
 

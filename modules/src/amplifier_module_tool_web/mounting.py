@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import Any
 
+from amplifier_modkit.paths.checkpoints import checkpoint
 from amplifier_modkit.paths.io_threads import IoThreads
 from amplifier_modkit.paths.policy import PathPolicy
 from amplifier_modkit.paths.working_dir import working_dir_of
@@ -28,7 +30,8 @@ async def fetch_tool(coordinator: Any, config: WebConfig, resolve: Resolver | No
     """The tool that fetches; ``resolve`` looks up hosts in place of the system."""
     fetcher = Fetcher(Guard(config.guard_rules(), resolve), Dialer(config.line()), config.limits())
     policy = await IoThreads(_IO_SECONDS).run(lambda leave: _policy(coordinator, config))
-    saver = Saver(policy, coordinator.hooks.emit, may_replace=config.overwrite, timeout_s=_IO_SECONDS)
+    keep = partial(checkpoint, coordinator)
+    saver = Saver(policy, coordinator.hooks.emit, keep, may_replace=config.overwrite, timeout_s=_IO_SECONDS)
     return WebFetchTool(fetcher, PageMaker(config.page_settings()), saver, config.default_limit)
 
 

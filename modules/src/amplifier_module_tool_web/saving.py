@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from amplifier_core.events import ARTIFACT_WRITE
+from amplifier_modkit.paths.checkpoints import former_content
 from amplifier_modkit.paths.errors import PathError
 from amplifier_modkit.paths.io_threads import IoThreads, Leave
 from amplifier_modkit.paths.policy import PathPolicy
@@ -16,6 +17,8 @@ from amplifier_module_tool_web.errors import NotSavedError, shown
 
 Tell = Callable[[str, dict[str, Any]], Awaitable[Any]]
 """How events are emitted."""
+Checkpoint = Callable[[Place, bytes | None, bytes], None]
+"""Has the application keep what a file was, right before it is changed."""
 
 _Result = TypeVar("_Result")
 
@@ -23,9 +26,12 @@ _Result = TypeVar("_Result")
 class Saver:
     """Writes files for one session."""
 
-    def __init__(self, policy: PathPolicy, tell: Tell, *, may_replace: bool, timeout_s: float = 30.0) -> None:
+    def __init__(
+        self, policy: PathPolicy, tell: Tell, checkpoint: Checkpoint, *, may_replace: bool, timeout_s: float = 30.0
+    ) -> None:
         self._policy = policy
         self._tell = tell
+        self._checkpoint = checkpoint
         self._may_replace = may_replace
         self._threads = IoThreads(timeout_s)
 
@@ -59,5 +65,6 @@ class Saver:
         with self._visit(path) as place:
             leave.take()
             make_folders(place)
+            self._checkpoint(place, former_content(place), data)
             replace_file(place, data)
             return place.path

@@ -15,7 +15,13 @@ from amplifier_core.coordinator import ModuleCoordinator
 HANDED_DOWN = "session.handed_down"
 """The channel."""
 
-_OF_THE_APPLICATION = ("session.working_dir", "mention_resolver", "provider.before_load", "provider.load_failure")
+_OF_THE_APPLICATION = (
+    "session.working_dir",
+    "mention_resolver",
+    "provider.before_load",
+    "provider.load_failure",
+    "files.checkpoint",
+)
 
 
 async def hand_down(parent: ModuleCoordinator, child: ModuleCoordinator) -> None:

@@ -15,6 +15,7 @@ from amplifier_core.events import TOOL_ERROR, TOOL_POST, TOOL_PRE
 from amplifier_core.interfaces import Tool
 from amplifier_core.models import ToolResult
 from amplifier_modkit.clipping import clip_chars
+from amplifier_modkit.current_call import carrying_out
 from amplifier_modkit.messages import plain
 from amplifier_modkit.turns.calls import ArgumentChecker, CallError, RequestedCall, read_arguments
 from amplifier_modkit.turns.gate import DeniedError, HookGate
@@ -95,7 +96,8 @@ class ToolStep:
         self._token.register_tool_start(call_id, facts["tool_name"])
         started = time.perf_counter()
         try:
-            result = to_result(await self._within_time(tool.execute(arguments)))
+            with carrying_out(call_id):
+                result = to_result(await self._within_time(tool.execute(arguments)))
         except Exception as error:
             told = f"{type(error).__name__}: {error}"
             return await self._tell_error({**facts, "duration_ms": _ms_since(started)}, error, told)

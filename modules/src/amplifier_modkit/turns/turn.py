@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from amplifier_core.coordinator import ModuleCoordinator
 from amplifier_core.events import (
@@ -23,7 +23,7 @@ from amplifier_core.events import (
 from amplifier_core.hooks import HookRegistry
 from amplifier_core.interfaces import ContextManager, Provider, Tool
 from amplifier_core.models import ToolResult
-from amplifier_modkit.messages import Message
+from amplifier_modkit.messages import Message, blocks_of, plain
 from amplifier_modkit.turns.accounting import Accounting
 from amplifier_modkit.turns.blocks import tell_blocks
 from amplifier_modkit.turns.calls import RequestedCall
@@ -119,6 +119,7 @@ class Turn:
         """Further facts for ``orchestrator:complete``."""
         self._name = name
         self._id = coordinator.new_id()
+        self._content: list[dict[str, Any]] = []
         self._reminders: list[Message] = []
         self._said = ""
         self._accounting = Accounting(coordinator)
@@ -146,6 +147,11 @@ class Turn:
     def _output(self) -> OutputSchema | None:
         schema = self.settings.output_schema
         return None if schema is None else OutputSchema(schema)
+
+    def show(self, content: Sequence[Any] | None) -> Self:
+        """Has the prompt say this: blocks whose text is the prompt's, and beside the text what is to be seen."""
+        self._content = blocks_of(plain(list(content or ())))
+        return self
 
     async def run(self, prompt: str, rounds: Rounds) -> str:
         """The answer to ``prompt``. Whatever happens, the turn ends with its three closing events, once each."""
@@ -184,7 +190,13 @@ class Turn:
         given = (await self.gate.permit(EXECUTION_START, {"prompt": given}))["prompt"]
         if not isinstance(given, str):
             raise DeniedError("a hook replaced the prompt by something that is no text")
-        await self.store({"role": "user", "content": given})
+        await self.store({"role": "user", "content": self._content_of(prompt, given)})
+
+    def _content_of(self, prompt: str, given: str) -> str | list[dict[str, Any]]:
+        """What is stored as the prompt; where hooks have changed the text, what is to be seen stands behind it."""
+        if not self._content or given == prompt:
+            return self._content or given
+        return [{"type": "text", "text": given}, *(each for each in self._content if each.get("type") != "text")]
 
     async def _close(self, outcome: Outcome, started: float) -> None:
         answer = outcome.answer
