@@ -8,6 +8,8 @@ MAKEFLAGS += --no-builtin-rules
 VENV := .venv
 PY := $(VENV)/bin/python
 BIN := $(VENV)/bin
+# Who only wants to run gets a light environment; who has the developer's uses that.
+RUN_VENV := $(if $(shell cmp -s requirements/dev.txt $(VENV)/lock.txt && echo yes),$(VENV),.venv-run)
 DISTRIBUTIONS := core modules app kit
 PYPROJECTS := $(DISTRIBUTIONS:%=%/pyproject.toml)
 # Directories count as well: a file that was removed shows in theirs alone.
@@ -16,6 +18,8 @@ CHECKED := $(DISTRIBUTIONS) docs tests tools $(wildcard bench)
 
 # An interpreter's surroundings must not decide what is tested.
 unexport PYTHONPATH PYTHONHOME
+# Hundreds of processes start during the tests; each would compile everything anew.
+unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 export PIP_ROOT_USER_ACTION := ignore
@@ -27,21 +31,30 @@ ifeq ($(origin PROMPT),command line)
 export AMPLIFIER_PROMPT := $(value PROMPT)
 endif
 
+# What keeps one core busy runs beside another such thing, each one's output in one piece; the tests are two processes
+# by themselves. The environment comes first, so that it tells how far it is.
+TWO_AT_A_TIME = $(MAKE) --no-print-directory .make/venv && \
+	$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+
 .PHONY: help
 help: ## show this list
 	@echo "usage: make TARGET"
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
 
 .PHONY: run
-run: .make/venv ## one agent turn on the embedded model; PROMPT="…" asks something else
-	@$(BIN)/amplifier run --bundle offline --verbose -- "$${AMPLIFIER_PROMPT:-What is 17 * 23?}"
+run: $(RUN_VENV:.%=.make/%) ## one agent turn on the embedded model; PROMPT="…" asks something else
+	@$(RUN_VENV)/bin/amplifier run --bundle offline --verbose -- "$${AMPLIFIER_PROMPT:-What is 17 * 23?}"
 
 .PHONY: test
-test: check dist ## everything: all checks, all tests, built distributions; what the CI runs
+test: ## everything: all checks, all tests, built distributions; what the CI runs
+	@$(TWO_AT_A_TIME) format-check lint imports types kernel-alone dist docs-check
+	@$(MAKE) --no-print-directory tests
 	@echo "all passed"
 
 .PHONY: check
-check: format-check lint types imports tests docs-check kernel-alone ## all checks and tests, without the built distributions
+check: ## all checks and tests, without the built distributions
+	@$(TWO_AT_A_TIME) format-check lint imports types kernel-alone docs-check
+	@$(MAKE) --no-print-directory tests
 
 .PHONY: format
 format: .make/venv ## format the code and mend what can be mended by itself
@@ -119,6 +132,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 .PHONY: lock
 lock: .make/venv ## pin the newest versions anew: requirements/*.in to requirements/*.txt
 	$(COMPILE) --upgrade requirements/dev.in -o requirements/dev.txt
+	$(COMPILE) --upgrade -c requirements/dev.txt requirements/build.in -o requirements/build.txt
 	$(COMPILE) --upgrade -c requirements/dev.txt requirements/runtime.in -o requirements/runtime.txt
 	$(COMPILE) --upgrade -c requirements/dev.txt requirements/kernel-test.in -o requirements/kernel-test.txt
 
@@ -131,7 +145,13 @@ clean: ## remove everything that make has made
 
 .make/venv: requirements/dev.txt $(PYPROJECTS) $(if $(wildcard $(VENV)/lock.txt),,FORCE)
 	@python=$$(tools/find-python) && tools/make-venv $(VENV) "$$python" requirements/dev.txt
-	@$(PY) -m pip install -qq --no-deps --no-build-isolation $(DISTRIBUTIONS:%=-e ./%)
+	@tools/install $(VENV) --quiet --no-deps --no-build-isolation $(DISTRIBUTIONS:%=-e ./%)
+	@mkdir -p .make && touch $@
+
+.make/venv-run: requirements/runtime.txt requirements/build.txt $(PYPROJECTS) $(if $(wildcard .venv-run/lock.txt),,FORCE)
+	@python=$$(tools/find-python) && tools/make-venv .venv-run "$$python" requirements/runtime.txt requirements/build.txt
+	@echo "putting core, modules and app into .venv-run"
+	@tools/install .venv-run --quiet --no-deps --no-build-isolation -e ./core -e ./modules -e ./app
 	@mkdir -p .make && touch $@
 
 .make/kernel-wheel: .make/venv $(filter core/%,$(DIST_FILES))

@@ -18,6 +18,19 @@ settings.load_profile("amplifier")
 pytest_plugins = [] if "amplifier_core.pytest_plugin" in sys.modules else ["amplifier_core.pytest_plugin"]
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Makes the mark known where coverage is not installed."""
+    config.addinivalue_line("markers", "no_cover: runs without coverage, which would take most of its time")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Lets properties run without coverage: it doubles their time, and what only luck reaches is not covered."""
+    for item in items:
+        if item.get_closest_marker("hypothesis"):
+            item.add_marker(pytest.mark.no_cover)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_report_to_serializable() -> Generator[None, Any, Any]:
     """Lets reports with lone surrogates pass from one test process to another.

@@ -152,22 +152,19 @@ def _try_kit(scratch: Path) -> None:
 
 
 def _try_kernel_sdist(scratch: Path) -> None:
-    _pip("wheel", "--no-deps", "--no-index", "--no-build-isolation", "-w", scratch, _built("core", ".tar.gz"))
+    offline = ("--no-deps", "--no-index", "--no-build-isolation")
+    _run(sys.executable, "-m", "pip", "wheel", *offline, "-w", scratch, _built("core", ".tar.gz"))
     python = _environment(scratch / "sdist", list(scratch.glob("amplifier_core-*.whl")))
     _run(python, "-c", SMOKE_KERNEL, cwd=scratch)
 
 
 def _environment(path: Path, wheels: list[Path], lock: str = "runtime.txt") -> Path:
     """A fresh environment with locked requirements and ``wheels``; gives its Python."""
-    _run(sys.executable, "-m", "venv", "--without-pip", path)
-    _pip("--python", path, "install", "--require-hashes", "-r", ROOT / "requirements" / lock)
-    _pip("--python", path, "install", "--no-deps", "--no-index", *wheels)
-    _pip("--python", path, "check")
-    return path / "bin" / "python"
-
-
-def _pip(*arguments: str | Path) -> None:
-    _run(sys.executable, "-m", "pip", *arguments)
+    _run(ROOT / "tools/make-venv", path, sys.executable, ROOT / "requirements" / lock)
+    _run(ROOT / "tools/install", path, "--quiet", "--no-deps", "--no-index", *wheels)
+    python = path / "bin" / "python"
+    _run(python, "-m", "pip", "check")
+    return python
 
 
 def _run(*command: str | Path, cwd: Path = ROOT) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from statistics import median, quantiles
 from typing import NamedTuple
@@ -36,9 +37,11 @@ def python_files(*folders: str) -> list[Path]:
     return sorted(file for folder in folders for file in (ROOT / folder).rglob("*.py"))
 
 
-def functions_of(file: Path) -> Iterator[Function]:
+@cache
+def functions_of(file: Path) -> tuple[Function, ...]:
     """Every function of ``file``, nested ones as well."""
-    yield from _functions_in(ast.parse(file.read_text(encoding="utf-8")), f"{file.relative_to(ROOT).as_posix()}:")
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    return tuple(_functions_in(tree, f"{file.relative_to(ROOT).as_posix()}:"))
 
 
 def _functions_in(node: ast.AST, prefix: str) -> Iterator[Function]:
