@@ -15,8 +15,8 @@ from bench.measure import Effort, quiet_heap
 DELTAS = 100_000
 LIMIT_S = 10.0
 GROWTH_LIMIT = 1.5
-DELTAS_PER_FRAME = 20
-"""A model that is quick gives two hundred pieces a second, and the live lines are drawn ten times a second."""
+DELTAS_PER_FRAME = 10
+"""A model gives a hundred pieces a second, and the live lines are drawn ten times a second."""
 
 _SECTION = """## Section {number}
 
@@ -73,6 +73,7 @@ def _drawn(count: int) -> list[float]:
             view.event(LLM_STREAM_BLOCK_DELTA, data)
             if number % DELTAS_PER_FRAME == 0 and view.tick():
                 view.live_lines()
+                view.status_line()
         tenths.append(time.process_time() - begin)
     assert printed > count
     return tenths

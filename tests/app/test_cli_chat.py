@@ -12,7 +12,9 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 from tests.app.command import Command
+from tests.app.images_world import png
 from tests.app.run_world import write_bundle
+from tests.app.terminal import on_terminal
 
 from amplifier.cli import chat as chat_command
 from amplifier.cli import implicit_run, main, run
@@ -91,6 +93,21 @@ def test_options_for_programs_are_refused(command: Command, option: tuple[str, s
 
 
 @pytest.mark.slow
+def test_images_of_the_command_line_go_along_with_the_first_prompt(command: Command, keys: PipeInput) -> None:
+    """They need one; what is no image is refused before the chat begins."""
+    bundle = write_bundle(command.work, ["It is red."])
+    (command.work / "My Shot.png").write_bytes(png())
+    (command.work / "notes.txt").write_text("text")
+    assert "--image needs a prompt" in command("chat", "-i", "My Shot.png").err
+    assert "notes.txt: is no image." in command("chat", "see", "-i", "notes.txt").err
+    keys.send_text("/quit\r")
+    assert command("chat", "see", "-i", "My Shot.png", "-B", bundle).code == 0
+    (session,) = sessions(command)
+    image = command.work / "My Shot.png"
+    assert said(session) == [f'see @"{image}"\n\n<image path="{image}">\n</image>', "It is red."]
+
+
+@pytest.mark.slow
 def test_a_chat_from_its_first_prompt_to_its_end(command: Command, keys: PipeInput) -> None:
     """The prompt of the command line is said first; what is typed is kept as history, without the answers."""
     bundle = write_bundle(command.work, ["One.", "Two."])
@@ -115,6 +132,67 @@ def test_a_session_goes_on_in_a_chat(command: Command, keys: PipeInput, how: str
     keys.send_text("/quit\r")
     assert command(*how.split()).code == 0
     assert [said(each) for each in sessions(command)] == [["Which?", "Red."]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["resume", "-r", "chat --resume"])
+def test_a_session_to_go_on_with_is_chosen(command: Command, keys: PipeInput, how: str) -> None:
+    """On a terminal and without a name, from a list; words narrow it."""
+    bundle = write_bundle(command.work, ["Red.", "Blue."])
+    for name in ("colours", "shapes"):
+        assert command("run", f"Which {name}?", "-B", bundle).code == 0
+    keys.send_text("colours\r")
+    keys.send_text("more\r/quit\r")
+    assert command(*how.split()).code == 0
+    assert [said(each)[0::2] for each in sessions(command)] == [["Which colours?", "more"], ["Which shapes?"]]
+
+
+@pytest.mark.slow
+def test_no_session_need_be_chosen(command: Command, keys: PipeInput) -> None:
+    """Esc leaves the list, and nothing begins; without a session there is nothing to choose."""
+    assert "There is no other session to go on with." in command("resume").err
+    assert command("run", "Which?", "-B", write_bundle(command.work, ["Red."])).code == 0
+    keys.send_text("\x1b")
+    result = command("resume")
+    assert (result.code, result.err) == (
+        130, "amplifier: No session was chosen.\n  → To begin another one: amplifier\n"
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("keys")
+def test_in_plain_lines_no_session_need_be_chosen(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end of what is typed leaves the list."""
+    assert command("run", "Which?", "-B", write_bundle(command.work, ["Red."])).code == 0
+    command.settings("chat: {plain: true}\n")
+    reading, writing = os.pipe()
+    os.close(writing)
+    with os.fdopen(reading) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        result = command("resume")
+    assert (result.code, result.out.splitlines()[0]) == (130, "Sessions of this directory")
+    assert "No session was chosen." in result.err
+
+
+def test_without_a_terminal_a_session_must_be_named(command: Command) -> None:
+    """Nobody could choose."""
+    result = command("resume")
+    expected = "amplifier: No session is named.\n  → amplifier session list shows them all.\n"
+    assert (result.code, result.out, result.err) == (2, "", expected)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("keys")
+def test_in_plain_lines_the_number_of_a_session_is_typed(command: Command) -> None:
+    """The list comes first, and the chat after it has the rest of what is typed."""
+    assert command("run", "Which?", "-B", write_bundle(command.work, ["Red."])).code == 0
+    with on_terminal(command, "resume", TERM="dumb") as terminal:
+        terminal.wait_for("a number to choose")
+        assert b"1 Which? " in terminal.shown
+        terminal.press(b"1\n")
+        terminal.wait_for("turns so far")
+        terminal.press(b"/quit\n")
+        assert terminal.ended()[0] == 0
 
 
 def test_sessions_of_a_chat_are_prepared_anew(command: Command) -> None:
@@ -153,3 +231,14 @@ def test_a_plain_chat_reads_and_prints_lines(command: Command, monkeypatch: pyte
     assert "You: first" in result.out
     assert "\x1b" not in result.out
     assert said(sessions(command)[0])[0] == "first"
+
+
+@pytest.mark.slow
+def test_the_log_of_a_chat_goes_into_a_file(command: Command, keys: PipeInput) -> None:
+    """With ``--debug``, and only then."""
+    bundle = write_bundle(command.work, ["One."])
+    log = command.home / "logs" / "chat.log"
+    for options, is_there in (((), False), (("--debug",), True)):
+        keys.send_text("/quit\r")
+        assert command(*options, "chat", "-B", bundle).code == 0
+        assert log.exists() is is_there

@@ -17,6 +17,7 @@ import pytest
 from tests.app.command import Command, Result, environment
 from tests.app.run_world import calls, write_bundle
 
+from amplifier.console.approval import TerminalApproval
 from amplifier.paths import Places
 from amplifier.runtime.outcome import TurnOutcome
 from amplifier.runtime.runtime import Runtime
@@ -286,7 +287,7 @@ def test_mistakes_are_told_before_anything_is_made(command: Command, tmp_path: P
         (("run", "?", "-B", bundle, "--provider", "nobody"), 69, "nobody"),
         (("run", "?", "-B", bundle, "--system-prompt-file", str(tmp_path / "odd.txt")), 2, "cannot be read"),
         (("run", "?", "-B", bundle, "--max-turns", "none"), 2, "'none' is not a valid integer"),
-        (("resume",), 2, "Missing argument"),
+        (("resume",), 2, "No session is named."),
     ]
     for args, code, told in mistakes:
         result = command(*args)
@@ -439,6 +440,25 @@ def test_a_rule_for_good_is_saved_for_this_project(command: Command, monkeypatch
     assert (command.work / "note.txt").read_text() == "hi"
     saved = next(command.work.rglob("settings.local.yaml")).read_text()
     assert "write_file" in saved
+
+
+def test_on_a_terminal_an_edit_is_asked_about_with_the_change_that_it_makes(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a diff, not as the text that the model has sent."""
+    asked: list[str] = []
+
+    async def ask(question: str) -> str:
+        asked.append(question)
+        return "1"
+
+    monkeypatch.setattr("amplifier.cli.working.approval_system", lambda: TerminalApproval(ask))
+    bundle = write_bundle(command.work, [WRITE, "Done."], **FILES)
+    assert command("run", "?", "-B", bundle).code == 0
+    (question,) = asked
+    begin = "\nAllow 'write_file'?\n\n--- note.txt\n+++ note.txt\n@@ -0,0 +1 @@\n+hi\n\nAsked because "
+    assert question.startswith(begin)
+    assert (command.work / "note.txt").read_text() == "hi"
 
 
 @pytest.mark.parametrize(

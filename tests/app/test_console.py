@@ -23,7 +23,7 @@ from amplifier.console.printers import JsonPrinter, StreamPrinter, TextPrinter, 
 from amplifier.console.results import stream_line
 from amplifier.problems import TimeoutProblem
 from amplifier.runtime.outcome import TurnOutcome, Usage
-from amplifier_core import TextBlock
+from amplifier_core import ModuleCoordinator, TextBlock
 from amplifier_core.approval import ApprovalTimeoutError
 
 OPTIONS = ["Allow once", "Allow this session", "Allow always", "Deny"]
@@ -264,8 +264,37 @@ async def test_a_question_is_shown_without_anything_that_steers() -> None:
     approval = TerminalApproval(ask)
     assert await approval.request_approval("Allow \x1b[2Jrm?", OPTIONS, 5, "deny") == "Allow this session"
     assert asked == [
-        "\nAllow [2Jrm?\n  1. Allow once\n  2. Allow this session\n  3. Allow always\n  4. Deny\n"
+        "\nAllow [2Jrm?\n\n  1. Allow once\n  2. Allow this session\n  3. Allow always\n  4. Deny\n"
         "(a number, or why not) > "
+    ]
+
+
+async def test_an_edit_is_shown_as_the_change_that_it_makes(tmp_path: Path) -> None:
+    """Where a session tells of its calls, a diff takes the place of what the tool was given."""
+    (tmp_path / "a.txt").write_text("one\n")
+    asked: list[str] = []
+
+    async def ask(question: str) -> str:
+        asked.append(question)
+        return "1"
+
+    coordinator = ModuleCoordinator()
+    coordinator.register_capability("session.working_dir", str(tmp_path))
+    approval = TerminalApproval(ask)
+    approval.attend(coordinator)
+    given = {"file_path": "a.txt", "content": "two\n"}
+    call = {"session_id": "s", "tool_call_id": "c", "tool_name": "write_file", "tool_input": given}
+    for event in ("tool:pre", "approval:required"):
+        await coordinator.hooks.emit(event, call)
+    prompt = "Allow 'write_file'?\n\n  {json}\n\nAsked because it may change something.\n"
+    for _ in range(2):
+        assert await approval.request_approval(prompt, OPTIONS, 5, "deny") == "Allow once"
+    choices = "\n\n  1. Allow once\n  2. Allow this session\n  3. Allow always\n  4. Deny\n(a number, or why not) > "
+    because = "Asked because it may change something."
+    diff = "--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-one\n+two"
+    assert asked == [
+        f"\nAllow 'write_file'?\n\n{diff}\n\n{because}{choices}",
+        f"\nAllow 'write_file'?\n\n  {{json}}\n\n{because}{choices}",
     ]
 
 

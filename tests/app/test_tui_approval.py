@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.app.tui_world import until
+from tests.app.run_world import calls
+from tests.app.tui_world import ChatWorld, until
 
+from amplifier.console.proposal import proposed_diff, text_in
 from amplifier.tui.approval import ChatApproval
-from amplifier.tui.proposal import proposed_diff, text_in
 from amplifier_core.approval import ApprovalTimeoutError
 
 OPTIONS = ["Allow once", "Allow this session", "Allow always", "Deny"]
@@ -61,6 +62,21 @@ async def test_a_question_is_shown_whole_with_its_choices_and_answered_in_words(
     assert desk.shown == [("Allow [31mit?\n\n  rm -rf x\n", "plain"), ("→ Deny: use git instead", "plain")]
     assert (desk.changes, desk.approval.lines()) == ([True, False], [])
     desk.approval.answer("too late")
+
+
+@pytest.mark.parametrize("width", [10, 20, 40, 60, 61])
+async def test_no_choice_is_lost_on_a_narrow_terminal(width: int) -> None:
+    """They stand below each other there."""
+    desk = Desk()
+    answer = desk.ask()
+    await desk.until_asked()
+    lines = desk.approval.lines(width)
+    desk.approval.answer("y")
+    await answer
+    told = " ".join(" ".join(lines).replace(" · ", " ").split())
+    assert told == "1 Allow once 2 Allow this session 3 Allow always 4 Deny a number, y, n, or why not 5 min left"
+    assert all(len(line) <= width for line in lines) or width < 26
+    assert len(lines) == {10: 6, 20: 6, 40: 3, 60: 3, 61: 2}[width]
 
 
 async def test_a_key_answers_only_when_the_question_has_been_there_for_a_moment() -> None:
@@ -121,9 +137,9 @@ async def test_an_edit_is_shown_as_the_change_that_it_makes(tmp_path: Path) -> N
     desk = Desk(tmp_path)
     (tmp_path / "a.txt").write_text("one\n")
     call = {"tool_call_id": "c1", "tool_name": "write_file", "tool_input": {"file_path": "a.txt", "content": "two\n"}}
-    await desk.approval.on_call("tool:pre", call)
-    await desk.approval.on_call("tool:pre", {"tool_call_id": "c2", "tool_input": None})
-    await desk.approval.on_required("approval:required", {"tool_call_id": "c1"})
+    await desk.approval.proposals.on_call("tool:pre", call)
+    await desk.approval.proposals.on_call("tool:pre", {"tool_call_id": "c2", "tool_input": None})
+    await desk.approval.proposals.on_required("approval:required", {"tool_call_id": "c1"})
     answer = desk.ask(PROMPT)
     await desk.until_asked()
     desk.approval.answer("y")
@@ -135,13 +151,97 @@ async def test_an_edit_is_shown_as_the_change_that_it_makes(tmp_path: Path) -> N
         ("→ Allow once", "plain"),
     ]
     for number in range(300):
-        await desk.approval.on_call("tool:pre", {**call, "tool_call_id": str(number)})
-    await desk.approval.on_required("approval:required", {"tool_call_id": "c1"})
+        await desk.approval.proposals.on_call("tool:pre", {**call, "tool_call_id": str(number)})
+    await desk.approval.proposals.on_required("approval:required", {"tool_call_id": "c1"})
     answer = desk.ask(PROMPT)
     await desk.until_asked()
     desk.approval.answer("y")
     await answer
     assert desk.shown[4] == (PROMPT, "plain")
+
+
+def worker(*script: Any, **more: Any) -> dict[str, Any]:
+    """An agent that does what is scripted."""
+    model = {"module": "provider-mock", "config": {"script": list(script)}}
+    return {"description": "Works.", "instruction": "You work.", "providers": [model], **more}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hooks", [{}, {"hooks": []}])
+async def test_the_edit_of_an_agent_is_shown_as_the_change_that_it_makes(tmp_path: Path, hooks: dict[str, Any]) -> None:
+    """As one of the session itself, whether the agent has a guard of its own or its parent's guard asks."""
+    edit = {"file_path": "wall.txt", "content": "red\n"}
+    look = calls(("read_file", {"file_path": "wall.txt"}))
+    script = [calls(("task", {"agent": "painter", "instruction": "Paint"})), "Painted."]
+    world = ChatWorld(
+        tmp_path,
+        script,
+        tools=[{"module": "tool-filesystem"}, {"module": "tool-task"}],
+        hooks=[{"module": "hooks-approval", "config": {"allow": ["task"]}}],
+        agents={"painter": worker(look, calls(("write_file", edit)), "Red.", **hooks)},
+    )
+    (world.places.working_dir / "wall.txt").write_text("white\n")
+    async with world:
+        world.chat.submit("Paint it.")
+        await world.until(lambda: world.chat.is_asking)
+        world.chat.submit("1")
+        await world.until(lambda: world.chat.is_idle)
+    assert "--- wall.txt\n+++ wall.txt\n@@ -1 +1 @@\n-white\n+red\n" in world.terminal.shown
+    assert "It is asked for by the child session" in world.terminal.shown
+    assert (world.places.working_dir / "wall.txt").read_text() == "red\n"
+
+
+async def test_a_refused_call_is_shown_where_it_was_refused(tmp_path: Path) -> None:
+    """Before the answer that follows, with the reason, and once."""
+    write = calls(("write_file", {"file_path": "note.txt", "content": "hi\n"}))
+    world = ChatWorld(
+        tmp_path, [write, "As you wish."], tools=[{"module": "tool-filesystem"}], hooks=[{"module": "hooks-approval"}]
+    )
+    async with world:
+        world.chat.submit("Write it.")
+        await world.until(lambda: world.chat.is_asking)
+        world.chat.submit("not there")
+        await world.until(lambda: world.chat.is_idle)
+    shown = world.terminal.shown[world.terminal.shown.index("→ Deny") :]
+    assert shown.startswith("→ Deny: not there\n\n✗ write_file note.txt\n  └ not approved: not there\n\nAs you wish.\n")
+    assert shown.count("write_file") == 1
+
+
+async def test_calls_of_several_sessions_are_told_apart_by_more_than_their_ids(tmp_path: Path) -> None:
+    """A call that could be either of two is shown in words: a wrong change would be worse than none."""
+    desk = Desk(tmp_path)
+    (tmp_path / "a.txt").write_text("one\n")
+    for session_id in ("k1", "k2"):
+        given = {"file_path": "a.txt", "content": f"{session_id}\n"}
+        about = {"session_id": session_id, "tool_call_id": "c1", "tool_name": "write_file", "tool_input": given}
+        await desk.approval.proposals.on_call("tool:pre", about)
+    shown: list[list[tuple[str, str]]] = []
+    for session_id in ("k1", "k2", "root"):
+        await desk.approval.proposals.on_required("approval:required", {"session_id": session_id, "tool_call_id": "c1"})
+        answer = desk.ask(PROMPT)
+        await desk.until_asked()
+        desk.approval.answer("y")
+        await answer
+        shown.append([each for each in desk.shown if each[1] == "diff"])
+        desk.shown.clear()
+    diff = "--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-one\n+{}"
+    assert shown == [[(diff.format("k1"), "diff")], [(diff.format("k2"), "diff")], []]
+
+
+async def test_the_file_is_the_one_that_the_rule_names(tmp_path: Path) -> None:
+    """A tool may have a folder of its own; whoever asks knows it."""
+    desk = Desk(tmp_path)
+    (tmp_path / "a.txt").write_text("one\n")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "a.txt").write_text("own\n")
+    call = {"tool_call_id": "c1", "tool_name": "write_file", "tool_input": {"file_path": "a.txt", "content": "two\n"}}
+    await desk.approval.proposals.on_call("tool:pre", call)
+    await desk.approval.proposals.on_required("approval:required", call)
+    answer = desk.ask(PROMPT.replace("=a.txt", f"={tmp_path}/own/a.txt"))
+    await desk.until_asked()
+    desk.approval.answer("y")
+    await answer
+    assert desk.shown[1] == ("--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-own\n+two", "diff")
 
 
 EDIT = {"file_path": "a.txt", "old_string": "one", "new_string": "1"}

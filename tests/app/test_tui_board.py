@@ -70,6 +70,9 @@ class Told:
     def live_lines(self) -> list[str]:
         return ["\x1b[32mlive\x1b[0m"]
 
+    def status_line(self) -> str:
+        return "standing"
+
     def choices(self) -> list[str]:
         return ["1 yes"] if self.is_asking else []
 
@@ -120,6 +123,20 @@ async def test_enter_sends_and_other_keys_make_lines() -> None:
         assert list(keys.history.get_strings()) == ["one\ntwo\nthree\nfour"]
 
 
+@pytest.mark.parametrize("mark", ["!", "/", "#"])
+async def test_a_command_in_a_folded_paste_is_none(mark: str) -> None:
+    """Nobody has seen it; behind a mark that was typed, it is what the mark says."""
+    text = mark + "\n".join(map(str, range(30)))
+    async with keyboard() as keys:
+        keys.pipe.send_text(f"\x1b[200~{text}\x1b[201~")
+        await keys.until(lambda: keys.board.buffer.text == "[Pasted #1: 30 lines]")
+        await keys.type(ENTER, f"submit  {text}")
+        keys.pipe.send_text(f"{mark}\x1b[200~{text}\x1b[201~")
+        await keys.until(lambda: keys.board.buffer.text == f"{mark}[Pasted #2: 30 lines]")
+        await keys.type(ENTER, f"submit {mark}{text}")
+        assert list(keys.history.get_strings()) == [f" {text}", f"{mark}{text}"]
+
+
 async def test_a_paste_is_folded_until_it_is_sent() -> None:
     """The line shows a word for it; the text is sent and kept whole."""
     text = "\n".join(map(str, range(30)))
@@ -128,6 +145,19 @@ async def test_a_paste_is_folded_until_it_is_sent() -> None:
         await keys.until(lambda: keys.board.buffer.text == "[Pasted #1: 30 lines]")
         await keys.type(ENTER, f"submit {text}")
         assert list(keys.history.get_strings()) == [text]
+
+
+async def test_an_image_that_is_dropped_on_the_line_is_mentioned(tmp_path: Path) -> None:
+    """Its path comes as a paste; in a command of the shell it stays a path."""
+    image = tmp_path / "My Shot.png"
+    image.write_bytes(b"\x89PNG\r\n\x1a\n")
+    async with keyboard() as keys:
+        keys.pipe.send_text(f"see \x1b[200~'{image}'\x1b[201~")
+        await keys.until(lambda: keys.board.buffer.text == f'see @"{image}" ')
+        await keys.type(f"here{ENTER}", f'submit see @"{image}" here')
+        keys.pipe.send_text(f"!file \x1b[200~'{image}'\x1b[201~")
+        await keys.until(lambda: keys.board.buffer.text == f"!file '{image}'")
+        assert list(keys.history.get_strings()) == [f'see @"{image}" here']
 
 
 async def test_keys_with_a_meaning_are_told() -> None:
@@ -168,7 +198,11 @@ async def test_a_question_takes_digits_and_has_the_line_for_itself() -> None:
         keys.pipe.send_text("half a sen")
         await keys.until(lambda: keys.board.buffer.text == "half a sen")
         keys.told.is_asking = True
+        keys.board.write("May it?\n")
+        assert keys.output.raw == []
         keys.board.put_aside()
+        # Its choices are not seen before it is.
+        assert keys.output.raw == ["May it?\r\n"]
         keys.board.put_aside()
         await keys.type("1", "press 1")
         keys.told.takes_digits = False

@@ -105,7 +105,7 @@ async def test_a_refusal_in_words_reaches_the_model(tmp_path: Path) -> None:
 async def test_diffs_are_painted_where_there_is_colour(tmp_path: Path) -> None:
     """Added lines are green and removed ones red."""
     world = ChatWorld(tmp_path, [])
-    Chat(world.open, world.places, lambda chat: world.terminal, Theme())._show_question("-a\n+b\n c", "diff")
+    Chat(world.open, world.places, lambda chat: world.terminal, Theme()).view.print_question("-a\n+b\n c", "diff")
     assert world.terminal.shown == "\n\x1b[31m-a\x1b[0m\n\x1b[32m+b\x1b[0m\n c\n"
 
 
@@ -151,10 +151,28 @@ async def test_what_is_said_while_the_agent_works_is_heard_or_waits(tmp_path: Pa
         await world.until(lambda: world.chat.is_idle)
         shown = world.terminal.shown
         assert "the agent hears this before its next step" in shown
-        assert "waits until the agent is done: /new" in shown
+        assert "comes next: /new" in shown
         assert shown.index("tokens in") < shown.index("a new session")
         assert stored is not None
         assert "And be quick." in [text_of(each) for each in stored.messages()]
+
+
+async def test_of_a_long_answer_only_the_beginning_is_shown_again(tmp_path: Path) -> None:
+    """When a session goes on; it is the end of the conversation that is recalled, not all of it."""
+    answers = ("```\n" + "x\n" * 100 + "```", "y" * 20_000)
+    talk = [
+        {"role": role, "content": text}
+        for asked, answer in zip(("List.", "Go on."), answers, strict=True)
+        for role, text in (("user", asked), ("assistant", answer))
+    ]
+    world = ChatWorld(tmp_path, ["Yes."])
+    running = asyncio.create_task(world.chat.run(None, world.talked("long", talk)))
+    await world.until(lambda: "/help" in world.terminal.shown)
+    world.chat.leave()
+    assert await running == 0
+    shown = world.terminal.shown
+    assert shown.startswith("❯ List.\n\n```\n" + "x\n" * 39 + "```\n\n· … 62 more lines\n\n❯ Go on.\n")
+    assert (shown.count("y" * 100), shown.count("· … and more\n")) == (100, 1)
 
 
 async def test_what_nobody_hears_waits_for_its_turn(tmp_path: Path) -> None:
@@ -168,7 +186,27 @@ async def test_what_nobody_hears_waits_for_its_turn(tmp_path: Path) -> None:
         world.chat.submit("y")
         await world.until(lambda: world.chat.is_idle)
         assert [text for role, text in said_in(world) if role == "user"] == ["First.", "Second."]
-        assert "waits until the agent is done: Second." in world.terminal.shown
+        assert "comes next: Second." in world.terminal.shown
+
+
+@pytest.mark.parametrize("loop", ["loop-basic", "loop-streaming"])
+async def test_a_line_that_comes_as_the_turn_ends_begins_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loop: str
+) -> None:
+    """Nothing has to be waited for any more, so nothing is told of waiting."""
+    world = ChatWorld(tmp_path, ["One.", "Two."])
+    world.orchestrator = loop
+    async with world:
+        tell_status, late = world.chat.talk.tell_status, ["Second."]
+
+        def told() -> None:
+            tell_status()
+            while late:
+                world.chat.submit(late.pop())
+
+        monkeypatch.setattr(world.chat.talk, "tell_status", told)
+        shown = await world.say("First.")
+    assert shown == "\n❯ First.\n\nOne.\n\n❯ Second.\n\nTwo.\n"
 
 
 async def test_output_of_a_command_goes_along_with_the_next_prompt(tmp_path: Path) -> None:
@@ -181,10 +219,10 @@ async def test_output_of_a_command_goes_along_with_the_next_prompt(tmp_path: Pat
         assert shown == "\n❯ !printf '\\033[31mred\\n'\nred\n"
         shown = await world.say("What of @a.txt and @b.png?")
         assert "! " in shown
-        assert "an image is not sent along" in " ".join(shown.split())
+        assert "is named as an image and is none" in " ".join(shown.split())
         said = said_in(world)[0][1]
-        assert said.startswith("<command line=")
-        assert said.endswith('<file path="a.txt">\nalpha\n</file>')
+        assert said.startswith('What of @a.txt and @b.png?\n\n<file path="a.txt">\nalpha\n</file>\n\n<command line=')
+        assert said.endswith("\n</command>")
         await world.say("!", "/etc/passwd is what?")
         assert [text for _, text in said_in(world)[2::2]] == ["!", "/etc/passwd is what?"]
 
@@ -214,7 +252,7 @@ async def test_the_mode_is_cycled_and_shown(tmp_path: Path) -> None:
         await world.chat.talk.set_mode("bypass")
         await world.chat.talk.next_mode()
         assert world.chat.talk.mode == "default"
-        assert "default" in world.chat.live_lines()[-1]
+        assert "default" in world.chat.status_line()
     bare = ChatWorld(tmp_path / "work", [])
     async with bare:
         bare.chat.cycle_mode()
@@ -231,7 +269,7 @@ async def test_two_keys_in_a_row_go_back_or_leave(tmp_path: Path) -> None:
         world.chat.escape()
         assert world.chat.is_idle
         world.chat.escape()
-        await world.until(lambda: world.terminal.filled == ["/rewind "])
+        await world.until(lambda: [title for title, _ in world.terminal.offered] == ["Go back to before"])
         world.chat.cancel()
         assert "Ctrl-C again, or Ctrl-D, leaves" in world.terminal.shown
         world.chat.cancel()
@@ -367,3 +405,30 @@ async def test_a_terminal_that_has_gone_ends_the_chat(tmp_path: Path) -> None:
     await world.until(lambda: "And bread." in world.terminal.shown)
     world.chat.lost()
     assert await running == 129
+
+
+@pytest.mark.slow
+async def test_figures_of_the_status_line_are_those_of_the_session(tmp_path: Path) -> None:
+    """Another session begins with none, also one that goes on; with another model they go on being counted."""
+    used = {"text": "One.", "usage": {"input_tokens": 1200, "output_tokens": 300, "cost_usd": "0.5"}}
+    world = ChatWorld(tmp_path, [used, used])
+    async with world:
+        status = world.chat.view.status_line
+        begun = status()
+        assert "tokens" not in begun
+        await world.say("first")
+        first = world.chat.talk.opening.setting.stored
+        assert first is not None
+        assert "1.5k tokens" in status()
+        assert "$0.5000" in status()
+        await world.say("/model broken")
+        assert "$0.5000" in status()
+        await world.say("/model other", "more")
+        assert "3.0k tokens" in status()
+        assert "$1.00" in status()
+        for line in ("/new", f"/resume {first.id}", "/fork"):
+            await world.say(line)
+            assert status() == begun.replace("mock-model", "other")
+            await world.say("more")
+            assert "1.5k tokens" in status()
+            assert "$0.5000" in status()

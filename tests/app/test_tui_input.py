@@ -19,7 +19,6 @@ from amplifier.paths import Places
 from amplifier.tui.input.completion import ChatCompleter, Suggestion, suggestions
 from amplifier.tui.input.files import ProjectFiles
 from amplifier.tui.input.history import history_file, history_in
-from amplifier.tui.input.mentions import with_mentioned
 from amplifier.tui.input.pastes import Pastes
 from amplifier.tui.input.plain_board import PlainBoard
 from amplifier.tui.input.shell import ShellCommand
@@ -84,33 +83,6 @@ def test_files_are_those_git_knows_of_or_those_that_lie_there(tmp_path: Path, ha
     assert files.matching("late") == ["late.txt"]
 
 
-def test_mentioned_files_and_folders_go_along(tmp_path: Path) -> None:
-    """Text files and lists of folders come behind the text; images, missing and unreadable ones do not."""
-    (tmp_path / "a b.txt").write_text("spaced\n")
-    (tmp_path / "code.py").write_text("print(1)\n")
-    (tmp_path / "shot.png").write_bytes(b"\x89PNG")
-    (tmp_path / "many").mkdir()
-    (tmp_path / "many" / "sub").mkdir()
-    for number in range(201):
-        (tmp_path / "many" / f"{number:03}").write_text("")
-    text = f'look at @code.py, @"a b.txt", @many, @shot.png, @nowhere, @{"x" * 300} and me@mail.org; @code.py again'
-    prompt, warnings = with_mentioned(text, tmp_path)
-    first, code, spaced, folder = prompt.split("\n\n")
-    assert first == text
-    assert code == '<file path="code.py">\nprint(1)\n</file>'
-    assert spaced == '<file path="a b.txt">\nspaced\n</file>'
-    assert folder.startswith('<folder path="many">\n000\n001\n')
-    assert folder.endswith("… and 2 more\n</folder>")
-    assert len(warnings) == 2
-    assert "shot.png: an image is not sent along" in warnings[0]
-    assert "cannot be read: File name too long" in warnings[1]
-    (tmp_path / "bin.dat").write_bytes(b"\0")
-    assert with_mentioned("@bin.dat", tmp_path) == (
-        "@bin.dat",
-        [f"{tmp_path / 'bin.dat'}: is no text, and left out of the prompt"],
-    )
-
-
 def test_commands_and_paths_are_completed() -> None:
     """A slash at the beginning completes commands, an ``@`` anywhere paths, anything else nothing."""
     commands = {"help": "Helps.", "hooks": "Hooks.", "quit": "Leaves."}
@@ -161,6 +133,7 @@ class Sent:
     """Keeps lines; has choices."""
 
     def __init__(self) -> None:
+        self.is_asking = False
         self.lines: list[str] = []
         self.then: Callable[[], None] = lambda: None
 
@@ -191,10 +164,10 @@ async def test_plain_lines_are_sent_as_they_come() -> None:
     board.put_aside()
     board.take_back()
     board.refresh()
-    board.prefill("said")
+    board.prefill("said\x1b[2J")
     board.copy("copied")
     board.clear_screen()
-    assert shown == ["1 yes\n2 no\n", "said\n", "copied\n"]
+    assert shown == ["1 yes\n2 no\n", "said[2J\n", "copied\n"]
 
 
 @pytest.mark.parametrize("error", [None, RuntimeError("broken")])
@@ -231,8 +204,9 @@ async def test_a_plain_chat_that_is_left_by_a_line_reads_no_more() -> None:
 async def test_standard_error_becomes_notices() -> None:
     """Whole lines are shown, from any thread; empty ones are not, and none when all is over."""
     shown: list[str] = []
-    stream = Notices(shown.append)
+    stream = Notices(lambda text, level: shown.append(f"{level} {text}"))
     assert await asyncio.to_thread(stream.write, "one\n\ntw") == 7
-    stream.write("o\n")
+    stream.write("o\namplifier: error: bad\namplifier: warning: careful\namplifier: goes on\n")
     await asyncio.sleep(0)
-    assert (shown, stream.isatty()) == (["one", "two"], False)
+    assert shown == ["info one", "info two", "error bad", "warning careful", "info goes on"]
+    assert stream.isatty() is False

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from tests.app.command import environment
+from tests.app.images_world import png
 from tests.app.run_world import calls, write_bundle
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")]
@@ -47,7 +48,7 @@ class Pane:
             f"stty -a > before; {kept} env {named} {called}; echo exit code $?; stty -a > after; touch over; exec cat"
         )
         self._starts += 1
-        self._tmux("new-session", "-d", "-s", self._target, *self._size, "sh", "-c", line)
+        self.tmux("new-session", "-d", "-s", self._target, *self._size, "sh", "-c", line)
 
     @property
     def _target(self) -> str:
@@ -55,29 +56,29 @@ class Pane:
 
     def keys(self, *keys: str) -> None:
         """Presses keys by their names in tmux."""
-        self._tmux("send-keys", "-t", self._target, *keys)
+        self.tmux("send-keys", "-t", self._target, *keys)
 
     def type(self, text: str) -> None:
         """Types a text and sends it."""
-        self._tmux("send-keys", "-t", self._target, "-l", text)
+        self.tmux("send-keys", "-t", self._target, "-l", text)
         self.keys("Enter")
 
     def paste(self, text: str) -> None:
         """Pastes as a terminal does."""
-        self._tmux("set-buffer", text)
-        self._tmux("paste-buffer", "-p", "-t", self._target)
+        self.tmux("set-buffer", text)
+        self.tmux("paste-buffer", "-p", "-t", self._target)
 
     def resize(self, columns: int, rows: int) -> None:
         """Changes the size of the terminal."""
-        self._tmux("resize-window", "-t", self._target, "-x", str(columns), "-y", str(rows))
+        self.tmux("resize-window", "-t", self._target, "-x", str(columns), "-y", str(rows))
 
     def screen(self, *, with_scrollback: bool = False) -> str:
         """What is to be seen."""
-        return self._tmux("capture-pane", "-p", "-t", self._target, *(("-S", "-") if with_scrollback else ()))
+        return self.tmux("capture-pane", "-p", "-t", self._target, *(("-S", "-") if with_scrollback else ()))
 
     def colours(self) -> str:
         """What is to be seen, with its escape sequences."""
-        return self._tmux("capture-pane", "-e", "-p", "-t", self._target)
+        return self.tmux("capture-pane", "-e", "-p", "-t", self._target)
 
     def until(self, pattern: str, *, with_scrollback: bool = False) -> str:
         """Waits until the screen shows something; gives the screen."""
@@ -101,9 +102,10 @@ class Pane:
     def close(self) -> None:
         """Ends the terminal and everything in it."""
         with suppress(subprocess.CalledProcessError):  # a test may have closed it already
-            self._tmux("kill-server")
+            self.tmux("kill-server")
 
-    def _tmux(self, *args: str) -> str:
+    def tmux(self, *args: str) -> str:
+        """Calls tmux; gives what it prints."""
         done = subprocess.run(
             ["tmux", "-S", str(self._socket), "-f", os.devnull, *args],
             cwd=self.work, env=environment() | {"LC_ALL": "C.UTF-8", "TERM": "xterm-256color"},
@@ -180,6 +182,26 @@ def test_an_interrupt_and_steering(pane: Pane) -> None:
     assert "❯ And hurry." in pane.until(r"Back again\.")
 
 
+def test_an_image_is_dropped_and_another_is_mentioned(pane: Pane) -> None:
+    """The path that the terminal pastes becomes a mention; what goes along is shown, and is in the session."""
+    (pane.work / "My Shot.png").write_bytes(png(640, 480))
+    (pane.work / "second.png").write_bytes(png(20, 10))
+    pane.start("-B", write_bundle(pane.work, ["It is red."]))
+    pane.until("❯")  # before the line is there, nobody says that pastes are to be marked
+    pane.paste(f"'{pane.work / 'My Shot.png'}'")
+    pane.until('❯ @"')
+    pane.type("and @second.png?")
+    pane.until(r"It is red\.")
+    shown = pane.screen()
+    assert "· [image My Shot.png, 640×480, 2 kB]" in shown
+    assert "· [image second.png, 20×10, 1 kB]" in shown
+    pane.keys("C-d")
+    pane.until("exit code 0")
+    (transcript,) = (pane.work.parent / "home").glob("projects/*/sessions/*/transcript.jsonl")
+    assert transcript.read_text().count('"media_type":"image/png"') == 2
+    pane.require_sane()
+
+
 def test_a_resize(pane: Pane) -> None:
     """The line at the bottom stays usable, however narrow; what comes next fits."""
     words = "One two three four five six seven eight nine ten eleven twelve."
@@ -211,11 +233,39 @@ def test_a_resume_and_a_rewind(pane: Pane) -> None:
     pane.until("/help")
     pane.keys("Escape")
     pane.keys("Escape")
-    pane.until(r"(?m)^❯ /rewind$")
-    pane.type("2")
+    pane.until("Go back to before")
+    pane.keys("Enter")
     pane.until(r"back to before turn 2")
     pane.until(r"❯ second thing\s*\Z")
     pane.keys("C-c", "C-c", "C-c")
+    pane.until("exit code 0")
+
+
+def test_a_rewind_with_files(pane: Pane) -> None:
+    """The files that the agent has changed since are as they were, and can be had again."""
+    (pane.work / "old.txt").write_text("before\n")
+    read = calls(("read_file", {"file_path": "old.txt"}))
+    edit = calls(("write_file", {"file_path": "old.txt", "content": "after\n"}))
+    tools = {"tools": FILES["tools"]}
+    pane.start("-B", write_bundle(pane.work, [WRITE, "Wrote.", read, edit, "Changed."], **tools))
+    pane.until("/help")
+    pane.type("write")
+    pane.until(r"Wrote\.")
+    pane.type("change")
+    pane.until(r"Changed\.")
+    pane.type("/rewind 1")
+    pane.until(r"Back to before turn 1")
+    assert (pane.work / "note.txt").exists()
+    pane.keys("Enter")
+    pane.until(r"back to before turn 1")
+    pane.until(r"as before turn 1: note\.txt \(\+0 -1\), old\.txt \(\+1 -1\)")
+    assert (pane.work / "old.txt").read_text() == "before\n"
+    assert not (pane.work / "note.txt").exists()
+    pane.keys("C-c")
+    pane.type("/redo")
+    pane.until("brought back: note")
+    assert ((pane.work / "old.txt").read_text(), (pane.work / "note.txt").read_text()) == ("after\n", "hi\n")
+    pane.keys("C-d")
     pane.until("exit code 0")
 
 

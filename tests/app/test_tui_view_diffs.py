@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from amplifier.tui.view.call_words import duration, given_of, result_of, summary_of, text_of
+from amplifier.tui.view.call_words import duration, found_by, given_of, result_of, summary_of, text_of
 from amplifier.tui.view.diffs import Diff, diff_of
 
 
@@ -22,6 +22,26 @@ def test_an_edit_shows_what_goes_and_what_comes() -> None:
     assert lines("edit_file", edit) == [" a", "-b", "+B", " c"]
     several = {"edits": [edit, "no edit", {"old_string": "-- x", "new_string": "++ y"}]}
     assert lines("edit_file", several) == [" a", "-b", "+B", " c", "@…", "--- x", "+++ y"]
+
+
+def test_an_edit_of_a_known_file_shows_whole_lines_with_what_stands_around_them() -> None:
+    """And where they stand; where the edit does not fit, what is quoted of it."""
+    before = "".join(f"{number}\n" for number in range(1, 10))
+    edit = {"old_string": "5", "new_string": "five"}
+    assert lines("edit_file", edit, before) == ["@@@ -3,5 +3,5 @@", " 3", " 4", "-5", "+five", " 6", " 7"]
+    several = {"edits": [{"old_string": "1\n", "new_string": ""}, {"old_string": "9\n", "new_string": "9\n10\n"}]}
+    begin, end = ["@@@ -1,3 +1,2 @@", "-1", " 2", " 3"], ["@@@ -8,2 +7,3 @@", " 8", " 9", "+10"]
+    assert lines("edit_file", several, before) == [*begin, *end]
+    assert lines("edit_file", {**edit, "old_string": "none"}, before) == ["-none", "+five"]
+    assert lines("edit_file", {"old_string": "x", "new_string": ""}, "x\n") == ["@@@ -1 +1 @@", "-x", "+"]
+    assert lines("write_file", {"content": ""}, "x\n") == ["@@@ -1 +0,0 @@", "-x"]
+
+
+def test_a_small_edit_of_a_long_file_is_compared() -> None:
+    """What is the same at both ends takes no time."""
+    before = "".join(f"{number}\n" for number in range(1, 5_001))
+    shown = lines("edit_file", {"old_string": "\n4000\n", "new_string": "\nchanged\n"}, before)
+    assert shown == ["@@@ -3998,5 +3998,5 @@", " 3998", " 3999", "-4000", "+changed", " 4001", " 4002"]
 
 
 def test_a_written_file_shows_what_differs_from_before() -> None:
@@ -94,6 +114,21 @@ def test_all_that_a_call_was_given_is_listed() -> None:
 def test_results_of_any_form_are_understood(data: dict[str, Any], result: tuple[bool, str, str]) -> None:
     """Dicts, objects and plain values; a message is not told twice."""
     assert result_of(data) == result
+
+
+@pytest.mark.parametrize(
+    ("output", "found"),
+    [
+        ({"output_mode": "files_with_matches", "total_matches": 1}, "1 file"),
+        ({"output_mode": "content", "total_matches": 1_200}, "1,200 lines"),
+        ({"total_files": 0}, "0 files"),
+        ({"total_files": "many"}, ""),
+        ("text", ""),
+    ],
+)
+def test_a_search_tells_how_much_it_has_found(output: Any, found: str) -> None:
+    """If its result says so."""
+    assert found_by({"result": {"success": True, "output": output}}) == found
 
 
 @pytest.mark.parametrize(

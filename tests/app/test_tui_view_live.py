@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.app.view_recordings import PLAIN, Stage
 
+from amplifier.tui.view.live import live_region
 from amplifier.tui.view.theme import Theme
 from amplifier.tui.view.transcript import Transcript
 from amplifier.tui.view.view import View
@@ -64,9 +66,9 @@ def test_what_is_being_said_lives_until_it_is_finished() -> None:
     """Then it is printed, once, and lives no more."""
     stage = Stage(40)
     stage.play([delta("# Title\n\nOne **bo")])
-    assert (stage.text, stage.view.live_lines()) == ("Title\n", ["One **bo"])
+    assert (stage.text, stage.view.live_lines()) == ("Title\n", ["", "One **bo"])
     stage.play([delta("ld**\n\nTwo")])
-    assert (stage.text, stage.view.live_lines()) == ("Title\n\nOne bold\n", ["Two"])
+    assert (stage.text, stage.view.live_lines()) == ("Title\n\nOne bold\n", ["", "Two"])
     stage.play([delta("\n")])
     stage.play([("llm:stream_block_end", ROOT)])
     assert (stage.text, stage.view.live_lines()) == ("Title\n\nOne bold\n\nTwo\n", [])
@@ -90,11 +92,62 @@ def test_running_calls_show_what_they_write() -> None:
     stage = Stage(30, 24)
     output = {**ROOT, "tool_name": "bash", "run_id": "r", "text": "one\ntwo\nthree\nfour\n"}
     stage.play([pre(1), ("tool:output", output)], step_s=1.0)
-    assert stage.view.live_lines() == ["⠋ bash run 1 · 1.0 s", "  ⎿ two", "  ⎿ three", "  ⎿ four"]
+    assert stage.view.live_lines() == ["⠋ bash run 1 · 1.0 s", "  └ two", "    three", "    four"]
     stage.size = (30, 6)
-    assert stage.view.live_lines() == ["⠋ bash run 1 · 1.0 s", "  ⎿ four"]
+    assert stage.view.live_lines() == ["⠋ bash run 1 · 1.0 s", "  └ four"]
     stage.play([pre(2), pre(3)])
     assert stage.view.live_lines() == ["⠹ bash run 1 · 1.2 s", "⠹ bash run 2 · 0.1 s", "… 1 more running"]
+
+
+def test_calls_of_an_agent_stand_below_the_one_that_has_sent_it() -> None:
+    """Whoever began first; an agent whose call nobody saw stands by itself."""
+    stage = Stage(60)
+    sent = [pre(number, tool_name="task", tool_input={"agent": f"agent {number}"}) for number in (1, 2)]
+    stage.play(sent, step_s=0)
+    for number in (1, 2, 3):
+        begun = {**ROOT, "agent": "a", "sub_session_id": f"kid {number}", "tool_call_id": str(number)}
+        stage.play([("task:agent_spawned", begun)], step_s=0)
+    stage.play([("task:agent_spawned", {**ROOT, "sub_session_id": "root", "tool_call_id": "1"})], step_s=0)
+    for number in (3, 2, 1):
+        stage.play([pre(number, session_id=f"kid {number}", parent_id="root")], step_s=0)
+    assert stage.view.live_lines() == [
+        "⠋ task agent 1 · 0.0 s",
+        "│ ⠋ bash run 1 · a · 0.0 s",
+        "⠋ task agent 2 · 0.0 s",
+        "│ ⠋ bash run 2 · a 2 · 0.0 s",
+        "│ ⠋ bash run 3 · a 3 · 0.0 s",
+    ]
+
+
+def test_what_lives_stands_apart_from_what_is_printed_as_it_will_when_it_is_finished() -> None:
+    """A call below calls does not; a thought, words of another kind, and a turn that only works do."""
+    stage = Stage(40)
+    stage.play([("execution:start", ROOT)], step_s=0)
+    stage.view.print_user("Go")
+    assert stage.view.live_lines() == ["", "⠋ Working", ""]
+    stage.play([pre(1), ("tool:post", {**pre(1)[1], "duration_ms": 10}), pre(2)], step_s=0)
+    assert stage.view.live_lines() == ["⠋ bash run 2 · 0.0 s", ""]
+    stage.play([("llm:stream_block_start", {**ROOT, "block_type": "text"})], step_s=0)
+    assert stage.view.live_lines() == ["⠋ bash run 2 · 0.0 s", ""]
+    stage.play([delta("Hm", "thinking")], step_s=0)
+    assert stage.view.live_lines()[:2] == ["", "∴ (0.0 s) Hm"]
+
+
+def test_the_output_of_a_command_of_the_user_stands_apart_from_what_follows() -> None:
+    """However little there is of it; nothing that it writes steers the terminal."""
+    stage = Stage(40)
+    stage.view.print_user("!ls")
+    stage.view.print_output("a\x1b[2J.txt\n")
+    stage.view.print_output("")
+    stage.view.print_user("Go on")
+    assert stage.text == "❯ !ls\na.txt\n\n❯ Go on\n"
+
+
+def test_facts_stand_below_each_other_and_are_not_cut() -> None:
+    """A long one can be copied as a whole."""
+    stage = Stage(20)
+    stage.view.print_facts([("name", "x"), ("kept in", "/a/very/long/path/to/it"), ("odd", "a\nb\x1b[2J")])
+    assert stage.text == "\n name     x\n kept in  /a/very/long/path/to/it\n odd      a b\n"
 
 
 def test_thinking_and_calls_in_the_making_are_one_line() -> None:
@@ -106,7 +159,7 @@ def test_thinking_and_calls_in_the_making_are_one_line() -> None:
     assert stage.view.live_lines() == ["∴ (0.0 s) Then this"]
     stage.play([("llm:stream_block_start", {**ROOT, "block_type": "tool_use", "name": "bash"})])
     stage.play([delta("{...}", "tool_use")])
-    assert stage.view.live_lines() == ["⠹ bash · 5 characters"]
+    assert stage.view.live_lines() == ["", "⠹ bash · 5 characters"]
     assert stage.text == "∴ (0.1 s) " + "First. " * 4 + "F…\n"
 
 
@@ -120,7 +173,7 @@ def test_agents_live_behind_their_gutter_with_their_names() -> None:
     assert (stage.text, stage.view.live_lines()) == ("", ["│ painter: x = 1"])
     stage.play([("llm:stream_block_end", KID), delta("Hm", "thinking", **KID), pre(1, **KID)])
     stage.play([("llm:stream_block_start", {**KID, "block_type": "text"})])
-    assert stage.view.live_lines() == ["│ ⠧ bash run 1 · painter · 0.1 s"]
+    assert stage.view.live_lines() == ["", "│ ⠧ bash run 1 · painter · 0.1 s"]
     assert stage.text.startswith("│ painter\n│ First.\n│\n│ It is red\n")
 
 
@@ -130,9 +183,10 @@ def test_a_turn_in_which_nothing_is_said_yet_is_seen_to_work() -> None:
     assert (stage.view.live_lines(), stage.view.is_working) == ([], False)
     stage.play([("execution:start", ROOT)])
     stage.now += 1.5
-    assert (stage.view.live_lines(), stage.view.is_working) == (["⠦ Working", "1.5 s"], True)
+    assert (stage.view.live_lines(), stage.view.is_working) == (["⠦ Working", ""], True)
+    assert stage.view.status_line() == "1.5 s"
     stage.play([("execution:end", ROOT), ("execution:end", ROOT)])
-    assert stage.view.live_lines() == ["1.6 s"]
+    assert (stage.view.live_lines(), stage.view.status_line()) == ([""], "1.6 s")
 
 
 def response(usage: Any, **more: Any) -> tuple[str, dict[str, Any]]:
@@ -170,12 +224,70 @@ def test_a_context_that_is_nearly_full_is_coloured() -> None:
     assert "\x1b[33mcontext 90%\x1b[0m" in stage.view.status_line()
 
 
+def test_a_question_stands_apart_and_is_wrapped_where_words_end() -> None:
+    """What it is about stays indented, however long, so that it is not taken for the question's own words."""
+    stage = Stage(20)
+    post = ("tool:post", {**pre(1)[1], "duration_ms": 10})
+    stage.play([post])
+    stage.view.print_question(
+        "Allow it?\n\n  rm  -rf   some/long/path\n  ls  -l\n\nAsked because it changes something."
+    )
+    stage.view.print_question("+a\n-b\n c", "diff")
+    stage.play([post])
+    call = "✓ bash run 1 · 0.0 s\n"
+    asked = "Allow it?\n\n  rm  -rf\n    some/long/path\n  ls  -l\n\nAsked because it\nchanges something.\n"
+    assert stage.text == f"{call}\n{asked}\n+a\n-b\n c\n\n{call}"
+
+
+def test_a_turn_that_waits_for_the_user_is_not_shown_to_work() -> None:
+    """Nothing counts; calls beside the question are shown where there is room for them."""
+    stage = Stage(40)
+    stage.view.status(mode="plan")
+    stage.play([("execution:start", ROOT)], step_s=0)
+    stage.view.wait(True)
+    assert (stage.view.live_lines(), stage.view.status_line()) == ([""], "plan")
+    stage.play([pre(1)], step_s=0)
+    assert stage.view.live_lines() == ["⠋ bash run 1 · 0.0 s", ""]
+    stage.size = (40, 8)
+    assert stage.view.live_lines() == []
+    stage.view.wait(False)
+    assert stage.view.live_lines() == ["⠋ bash run 1 · 0.0 s"]
+    assert stage.view.status_line() == "plan · 0.0 s"
+
+
 def test_plain_mode_has_no_lines_that_change() -> None:
     """What begins is told instead, in words."""
     stage = Stage(40, theme=Theme(has_colour=False, is_plain=True))
     stage.play([("execution:start", ROOT), pre(1), delta("Not finished")])
     assert (stage.view.tick(), stage.view.live_lines()) == (False, [])
     assert stage.text == "Running: bash run 1\n"
+
+
+def test_live_lines_are_laid_out_once_for_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often they are asked for; whatever changes them, and time, has them laid out again."""
+    laid_out: list[float] = []
+
+    def counted(*args: Any) -> list[str]:
+        laid_out.append(args[3])
+        return live_region(*args)
+
+    monkeypatch.setattr("amplifier.tui.view.view.live_region", counted)
+    stage = Stage(40)
+    stage.play([delta("words")], step_s=0)
+    stage.view.live_lines().append("of a caller")
+    assert stage.view.live_lines() == ["words"]
+    assert len(laid_out) == 1
+    for change in (
+        lambda: stage.play([delta(" and more")], step_s=0),
+        lambda: stage.view.status(mode="plan"),
+        lambda: stage.view.set_theme(Theme()),
+        lambda: setattr(stage, "size", (20, 10)),
+        lambda: setattr(stage, "now", 0.1),
+    ):
+        before = len(laid_out)
+        change()
+        assert stage.view.live_lines() == stage.view.live_lines()
+        assert len(laid_out) == before + 1
 
 
 def test_a_tick_tells_whether_to_draw() -> None:
@@ -210,8 +322,25 @@ def test_folded_blocks_can_be_seen_whole(count: int, found: int) -> None:
     stage.play([delta("Hm.\nSo.", "thinking"), pre(1), ("tool:post", {**pre(1)[1], **result, "duration_ms": 10})])
     stage.text = ""
     assert stage.view.unfold(count) == found
-    call = "\n✓ bash run 1 · 2 lines · 0.0 s\n  ⎿ command: run 1\n    all of\n    it\n"
+    call = "\n✓ bash run 1 · 2 lines · 0.0 s\n  └ command: run 1\n    all of\n    it\n"
     assert stage.text == ("" if not count else call if count == 1 else f"\n∴ Hm.\n  So.\n{call}")
+
+
+@pytest.mark.slow
+def test_what_is_kept_to_be_unfolded_is_bounded() -> None:
+    """The last one is always there, however long; others only as long as all of them are not too much."""
+    stage = Stage(40)
+    content = "x" * 900_000
+    given = {"file_path": "f", "content": content}
+    for number in range(5):
+        call = {"tool_name": "other", "tool_call_id": str(number), "tool_input": given}
+        stage.play([("tool:post", {**ROOT, **call, "result": {"success": True, "output": "y"}, "duration_ms": 1})])
+    assert stage.view.unfold(50) == 2
+    stage.play([delta("z" * 3_000_000, "thinking"), ("llm:stream_block_end", ROOT)])
+    assert stage.view.unfold(50) == 1
+    written = {"tool_name": "write_file", "tool_call_id": "w", "tool_input": {**given, "content": "w\n" * 900_000}}
+    stage.play([("tool:post", {**ROOT, **written, "duration_ms": 1})])
+    assert stage.view.unfold(50) == 1
 
 
 def test_a_view_knows_what_a_file_held() -> None:
@@ -257,5 +386,44 @@ def test_no_event_whatever_it_holds_breaks_the_chat(events: list[tuple[str, dict
     stage = Stage(30, theme=Theme())
     for event, data in events:
         stage.play([(event, {**data, **ROOT})])
-        assert len(stage.view.live_lines()) <= 13
+        assert len(stage.view.live_lines()) <= 14
     stage.view.unfold(9)
+
+
+HOSTILE = "\x1b[2J\x1b]0;owned\x07\u202eevil\r\x08\x9b1mname\ud800\x00\x1b"
+CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def test_whatever_is_called_so_nothing_steers_the_terminal() -> None:
+    """Models, modes, agents, tools of servers, files, commands, reasons and errors: by name, alive and printed."""
+    stage = Stage(60, 40, Theme())
+    kid = {"session_id": HOSTILE, "parent_id": "root"}
+    given = {"command": HOSTILE, "file_path": HOSTILE}
+    failed = {"result": {"success": False, "output": HOSTILE, "error": {"message": HOSTILE}}}
+    stage.view.status(mode=HOSTILE, model=HOSTILE, **{HOSTILE: HOSTILE})
+    stage.view.print_user(HOSTILE)
+    events: list[tuple[str, dict[str, Any]]] = [
+        ("execution:start", {}),
+        ("llm:request", {"model": HOSTILE}),
+        ("task:agent_spawned", {"agent": HOSTILE, "sub_session_id": HOSTILE}),
+        ("llm:stream_block_delta", {"text": HOSTILE, **kid}),
+        ("llm:stream_block_start", {"block_type": "tool_use", "name": HOSTILE}),
+        ("llm:stream_block_delta", {"block_type": "thinking", "text": HOSTILE}),
+        ("llm:stream_block_delta", {"text": f"```{HOSTILE}\n{HOSTILE}\n"}),
+        ("tool:pre", {"tool_name": HOSTILE, "tool_call_id": HOSTILE, "tool_input": given, **kid}),
+        ("tool:output", {"tool_name": HOSTILE, "tool_call_id": HOSTILE, "text": HOSTILE * 3, **kid}),
+        ("tool:post", {"tool_name": HOSTILE, "tool_call_id": HOSTILE, **failed, **kid}),
+        ("tool:error", {"tool_name": HOSTILE, "tool_call_id": "2", "error": {"msg": HOSTILE}}),
+        ("approval:denied", {"tool_name": HOSTILE, "tool_call_id": "3", "reason": HOSTILE}),
+        ("tool:pre", {"tool_name": HOSTILE, "tool_call_id": "3", "tool_input": HOSTILE}),
+        ("user:notification", {"message": HOSTILE}),
+        ("provider:retry", {"error": HOSTILE}),
+    ]
+    for event, data in events:
+        stage.play([(event, {**ROOT, **data})])
+        stage.text += "\n".join((*stage.view.live_lines(), stage.view.status_line())) + "\n"
+    stage.view.unfold(50)
+    bare = re.sub(r"\x1b\[[0-9;]*m", "", stage.text)
+    assert CONTROLS.search(bare) is None
+    assert bare.count("evil") + bare.count("name") > len(events)
+    assert "owned" not in bare

@@ -45,3 +45,21 @@ async def test_recordings_are_what_sessions_do_today(name: str) -> None:
         return {(str(data.get("event", event)), data.get("child_session_id", "root")) for event, data in events}
 
     assert kinds(await record(name)) == kinds(load(name))
+
+
+@pytest.mark.slow
+async def test_commands_side_by_side_do_not_swap_what_they_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that began later writes first; at every moment each has lines of its own only."""
+    first = "until [ -e go ]; do sleep 0.01; done; echo of-first; sleep 0.2; touch gone"
+    second = "echo of-second; sleep 0.2; touch go; until [ -e gone ]; do sleep 0.01; done; echo of-second"
+    calls = [{"name": "bash", "arguments": {"command": command}} for command in (first, second)]
+    monkeypatch.setitem(SCRIPTS, "swapped", [{"tool_calls": calls}, "Done."])
+    stage = Stage(120)
+    owners: set[tuple[str, str]] = set()
+    for event in await record("swapped"):
+        stage.play([event])
+        owner = ""
+        for line in stage.view.live_lines():
+            owner = "first" if "until [ -e go ]" in line else "second" if "touch go" in line else owner
+            owners |= {(owner, written) for written in re.findall(r"└ (of-\w+)", line)}
+    assert owners == {("first", "of-first"), ("second", "of-second")}

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from amplifier.tui.view.changes import Begun, Call, Change, Code, Note, Prompt, Prose, Speaker, Thought
 from amplifier.tui.view.diffs import Diff, diff_of
 from amplifier.tui.view.painting import cleaned
-from amplifier.tui.view.rendering import render, render_diff
+from amplifier.tui.view.rendering import question_lines, render, render_diff
 from amplifier.tui.view.scroll import Scroll
 from amplifier.tui.view.theme import Theme, theme_for
 
@@ -88,6 +88,9 @@ def test_a_prompt_has_its_lines_below_each_other() -> None:
     """Also where the sign is a word."""
     assert render(Prompt("one\ntwo\n"), 40, BARE) == ["❯ one", "  two"]
     assert render(Prompt("one\ntwo"), 40, READER) == ["You: one", "  two"]
+    long = Prompt("x\n" * 10_000)
+    assert render(long, 40, BARE)[-2:] == ["  x", "  … 9960 more lines"]
+    assert len(render(long, 40, UNFOLDED)) == 2_001
 
 
 def test_thoughts_are_one_line_unless_unfolded() -> None:
@@ -103,19 +106,43 @@ def test_a_call_gives_way_in_the_middle() -> None:
     call = Call("bash", {"command": "echo " + "long " * 20}, "good", "a\nb", seconds=1.0)
     assert render(call, 34, BARE)[0] == "✓ bash echo lon… · 2 lines · 1.0 s"
     assert render(Call("read_file", {}, "stopped"), 34, BARE) == ["■ read_file"]
+    found = Call("grep", {"pattern": "x"}, "good", "a\nb", seconds=1.0, found="2 files")
+    assert render(found, 34, BARE) == ["✓ grep x · 2 files · 1.0 s"]
 
 
 def test_output_and_errors_are_cut_unless_unfolded() -> None:
     """The end of an output, the beginning of an error."""
     output = "\n".join(f"line {number}" for number in range(7))
     call = Call("bash", {"command": "x"}, "good", output)
-    assert render(call, 40, BARE)[1:3] == ["  ⎿ … 2 more lines", "    line 2"]
-    assert render(call, 40, UNFOLDED)[1:3] == ["  ⎿ command: x", "    line 0"]
+    assert render(call, 40, BARE)[1:3] == ["  └ … 2 more lines", "    line 2"]
+    assert render(call, 40, UNFOLDED)[1:3] == ["  └ command: x", "    line 0"]
     assert render(Call("read_file", {}, "good", output), 40, BARE) == ["✓ read_file · 7 lines"]
+    progress = Call("bash", {"command": "x"}, "good", "10%\r50%\r100%\ndone\n")
+    assert render(progress, 40, BARE) == ["✓ bash x · 2 lines", "  └ 100%", "    done"]
     failed = Call("read_file", {}, "bad", error="word " * 60)
     assert render(failed, 40, BARE)[-1] == "    … 4 more lines"
     assert len(render(failed, 40, UNFOLDED)) == 10
     assert render(Call("x", {}, "bad", error="\n".join("abcdef")), 40, BARE)[-1] == "    … 1 more line"
+
+
+@pytest.mark.slow
+def test_no_text_is_so_long_that_the_chat_stands_still() -> None:
+    """Also where it is to be seen whole, there is an end to it."""
+    long = "x" * 3_000_000
+    lines = "x\n" * 1_000_000
+    given = {"file_path": "f", "content": lines}
+    changes: list[Change] = [
+        Thought(long),
+        Note(long),
+        Prompt(long),
+        Call("x", {"a": long}, "bad", long, long),
+        Call("x", {}, "bad", lines, lines),
+        Call("write_file", given, "good", diff=diff_of("write_file", given)),
+        Call("write_file", {}, "good", diff=Diff((("+", long),))),
+    ]
+    for change in changes:
+        assert len(render(change, 80, UNFOLDED)) < 6_000
+        assert len(render(change, 80, BARE)) < 1_300
 
 
 def test_a_diff_has_its_colours_and_blank_lines() -> None:
@@ -131,6 +158,13 @@ def test_a_diff_has_its_colours_and_blank_lines() -> None:
     assert render(Call("write_file", {}, "bad", diff=diff), 40, BARE) == ["✗ write_file · +32 −0"]
 
 
+def test_only_changes_of_a_proposed_diff_have_the_colours_of_changes() -> None:
+    """Names of files and places are quiet; a removed line that begins with dashes is none of them."""
+    shown = question_lines("--- f\n+++ f\n@@ -1 +1 @@\n x\n--- a\n+++ b", "diff", 80, Theme())
+    quiet = [f"\x1b[2m{line}\x1b[0m" for line in ("--- f", "+++ f", "@@ -1 +1 @@")]
+    assert shown == [*quiet, " x", "\x1b[31m--- a\x1b[0m", "\x1b[32m+++ b\x1b[0m"]
+
+
 def test_agents_stand_behind_a_gutter_as_far_as_there_is_room() -> None:
     """A name where the speaker changes, blank lines with the gutter inside, none on narrow terminals."""
     scroll = Scroll()
@@ -140,6 +174,18 @@ def test_agents_stand_behind_a_gutter_as_far_as_there_is_room() -> None:
     assert render(Note("deep", speaker=Speaker("x", 9)), 40, BARE) == ["│ │ │ · deep"]
     assert render(Note("deep", speaker=Speaker("x", 9)), 17, BARE) == ["· deep"]
     assert render(Note("deep", speaker=PAINTER), 40, Theme()) == ["\x1b[34m│\x1b[0m \x1b[2m· deep\x1b[0m"]
+
+
+def test_a_note_has_its_lines_below_each_other() -> None:
+    """Behind its sign; words of a screen reader, and narrow terminals, have no indent."""
+    note = Note("one two three four five six", "warning")
+    assert render(note, 20, BARE) == ["! one two three four", "  five six"]
+    assert render(note, 20, Theme()) == [
+        "\x1b[33m!\x1b[0m \x1b[33mone two three four\x1b[0m",
+        "  \x1b[33mfive six\x1b[0m",
+    ]
+    assert render(note, 19, BARE) == ["! one two three", "four five six"]
+    assert render(note, 30, READER) == ["Warning: one two three four", "five six"]
 
 
 def test_blank_lines_stand_between_what_differs() -> None:

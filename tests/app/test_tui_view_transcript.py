@@ -93,6 +93,38 @@ def test_a_call_is_timed_by_whoever_ran_it(world: World) -> None:
     assert len(world.transcript.calls) == 0
 
 
+def test_a_call_that_is_denied_is_told_at_its_place(world: World) -> None:
+    """With the reason; it never runs, and took no time. Others of the same id in other sessions do run."""
+    kid = {"session_id": "kid", "parent_id": "root"}
+    denial = {"tool_name": "bash", "tool_call_id": "1", "reason": "not approved: no"}
+    told = Call("bash", {"command": "rm"}, "bad", error="not approved: no")
+    pre = {"tool_name": "bash", "tool_call_id": "1", "tool_input": {"command": "rm"}}
+    world.tell("llm:stream_block_delta", text="Let me.")
+    # What is meant for the model alone is not shown.
+    addressed = {**denial, "reason": "not approved; do not try it again, ask what to do instead"}
+    world.tell("approval:denied", **{**addressed, "tool_call_id": "2"})
+    assert world.tell("tool:pre", **{**pre, "tool_call_id": "2"})[-1] == replace(told, error="not approved")
+    world.tell("llm:stream_block_delta", text="Let me.")
+    assert world.tell("approval:denied", **denial) == []
+    assert world.tell("tool:pre", **pre) == [Prose("Let me."), told]
+    assert len(world.transcript.calls) == 0
+    # The guard of a parent tells of its agents' calls as well.
+    world.tell("approval:denied", **denial)
+    assert world.tell("tool:pre", **pre, **kid) == [replace(told, speaker=Speaker("agent", 1))]
+    world.tell("approval:denied", **denial)
+    world.tell("execution:end")
+    assert world.tell("tool:pre", **pre) == [Begun("bash", {"command": "rm"})]
+
+
+def test_a_call_that_was_not_run_is_over_when_the_model_is_asked_again(world: World) -> None:
+    """A hook may refuse a call without a word; the model of an agent has nothing to do with it."""
+    world.tell("tool:pre", tool_name="bash", tool_call_id="1", tool_input={})
+    world.tell("provider:request", session_id="kid", parent_id="root")
+    world.tell("llm:request")
+    assert len(world.transcript.calls) == 1
+    assert world.tell("provider:request") == [Call("bash", {}, "stopped", seconds=0.0)]
+
+
 def test_output_goes_to_the_call_that_wrote_it(world: World) -> None:
     """By the call's id where it is told, else a run belongs to the first call of that tool that has none."""
     for number in ("1", "2", "3"):
@@ -155,7 +187,6 @@ def test_agents_have_names_of_their_own(world: World) -> None:
         ),
         ("context:compaction", {}, Note("The conversation was compacted")),
         ("policy:violation", {}, Note("A rule was broken", "warning")),
-        ("cancel:requested", {}, Note("Stopping")),
     ],
 )  # fmt: skip
 def test_some_events_are_worth_a_note(world: World, event: str, data: dict[str, Any], note: Note) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from amplifier.runtime.runtime import Setting
 from amplifier.settings import Settings
 from amplifier.store import StoredSession
 from amplifier.tui.chat import Chat
+from amplifier.tui.picker import Choice
 from amplifier.tui.talk import Opening
 from amplifier.tui.view.theme import Theme
 
@@ -35,6 +37,11 @@ class FakeTerminal:
         self.shown = ""
         self.filled: list[str] = []
         self.copied: list[str] = []
+        self.edited: list[Path] = []
+        self.offered: list[tuple[str, list[Choice]]] = []
+        """Every picker that was opened: its title, and what could be chosen."""
+        self.chosen: list[int | None] = []
+        """What is chosen in the pickers that come; without any, nothing is."""
         self.asides: list[str] = []
         self.cleared = 0
         self.refreshed = 0
@@ -60,14 +67,25 @@ class FakeTerminal:
     def prefill(self, text: str) -> None:
         self.filled.append(text)
 
+    async def choose(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
+        self.offered.append((title, list(choices)))
+        return self.chosen.pop(0) if self.chosen else None
+
     def put_aside(self) -> None:
         self.asides.append("aside")
 
     def take_back(self) -> None:
         self.asides.append("back")
 
-    def copy(self, text: str) -> None:
+    def copy(self, text: str) -> str:
         self.copied.append(text)
+        return "with the terminal"
+
+    async def edit(self, path: Path) -> None:
+        self.edited.append(path)
+
+    def switch_keys(self) -> str:
+        return "vi"
 
     def clear_screen(self) -> None:
         self.cleared += 1
@@ -115,12 +133,19 @@ class ChatWorld(StoreWorld):
         return Opening(mounted, setting, Settings.load(self.places, {}, {}), self.places)
 
     async def say(self, *lines: str) -> str:
-        """Sends lines one after another, each when the one before is done; gives what was shown meanwhile."""
+        """Sends lines one after another, each when the one before is done.
+
+        Gives what was shown meanwhile, without the commands themselves.
+        """
         begin = len(self.terminal.shown)
         for line in lines:
             self.chat.submit(line)
             await self.until(lambda: self.chat.is_idle)
-        return self.terminal.shown[begin:]
+        shown = self.terminal.shown[begin:]
+        for line in lines:
+            if line.startswith(("/", "#")):
+                shown = re.sub(rf"\n?❯ {re.escape(line)}\n", "", shown, count=1)
+        return shown
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Lets everything go on until something is the case."""

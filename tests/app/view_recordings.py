@@ -156,7 +156,7 @@ class Stage:
 
     def shown(self) -> str:
         """What is printed by now and what lives, as one page."""
-        live = "".join(f"{line}\n" for line in self.view.live_lines())
+        live = "".join(f"{line}\n" for line in (*self.view.live_lines(), self.view.status_line()))
         return f"{self.text}----\n{live}"
 
     def _write(self, text: str) -> None:

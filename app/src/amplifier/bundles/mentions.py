@@ -18,7 +18,7 @@ MAX_FILES = 50
 MAX_DEPTH = 5
 
 _TOTAL = f"{MAX_TOTAL_BYTES >> 10} KiB"
-_CODE = re.compile(r"^(?P<fence>`{3,}|~{3,})[^\n]*\n.*?(?:^(?P=fence)[^\n]*$|\Z)|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(r"^(?P<fence>`{3,}+|~{3,}+)[^\n]*\n.*?(?:^(?P=fence)[^\n]*$|\Z)|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 _MENTION = re.compile(r"(?<![\w@/.:])@(?P<target>(?:[A-Za-z][\w-]*:)?[\w~./-]*[\w/])")
 _NAMESPACED = re.compile(r"([A-Za-z][\w-]*):(.+)")
 _TEXT_SUFFIXES = {".md", ".txt", ".rst", ".yaml", ".yml", ".json", ".toml", ".py", ".ini", ".cfg"}

@@ -12,13 +12,17 @@ NAMES = ("AGENTS.md", "CLAUDE.md")
 
 def read_instructions(places: Places, reader: Reader) -> list[Passage]:
     """The user's own instructions, then those of the project, which are nearer to the work; either may be missing."""
-    own = _first_of(places.home, NAMES)
-    nearest = _nearest(places)
+    own, nearest = instruction_files(places)
     found = [
         reader.read_file(own, (places.home,), is_own=True) if own else None,
         reader.read_file(nearest, (places.project_dir,)) if nearest else None,
     ]
     return [passage for passage in found if passage is not None and passage.text]
+
+
+def instruction_files(places: Places) -> tuple[Path | None, Path | None]:
+    """The file of the user and that of the project, where there is one."""
+    return _first_of(places.home, NAMES), _nearest(places)
 
 
 def _nearest(places: Places) -> Path | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +15,7 @@ from amplifier.problems import UsageProblem
 
 if TYPE_CHECKING:
     from amplifier.cli.working import Find
+    from amplifier.runtime.prompts import Prompt
     from amplifier.store import SessionStore
 
 _MOST_STDIN_CHARS = 10_000_000
@@ -22,7 +24,7 @@ _MOST_STDIN_CHARS = 10_000_000
 @click.command()
 @click.argument("prompt", required=False)
 @run_options
-@click.option("--resume", metavar="SESSION", help="Go on with a session, by id, beginning of id, or name.")
+@click.option("-r", "--resume", metavar="SESSION", help="Go on with a session, by id, beginning of id, or name.")
 @click.option("--fork-session", is_flag=True, help="With --resume: go on in a copy, and leave the session as it is.")
 @click.option("--mode", type=click.Choice(["single", "chat"]), default="single", hidden=True)
 @common_options
@@ -40,7 +42,7 @@ def run(invocation: Invocation, prompt: str | None, mode: str, **given: Any) -> 
     if mode == "chat":
         from amplifier.cli.chat import talk
 
-        return talk(invocation, options, prompt, None if find is None else find())
+        return talk(invocation, options, prompt, find)
     return _work(invocation, options, prompt, find)
 
 
@@ -57,24 +59,38 @@ def continue_(invocation: Invocation, prompt: str | None, **given: Any) -> int:
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", required=False)
 @click.argument("prompt", required=False)
 @run_options
 @click.option("--fork-session", is_flag=True, help="Go on in a copy, and leave the session as it is.")
 @common_options
 @click.pass_obj
-def resume(invocation: Invocation, session: str, prompt: str | None, **given: Any) -> int:
-    """Go on with a session by id, beginning of id, or name."""
-    return _go_on(invocation, RunOptions.of(given), prompt, lambda: _store(invocation).find(session))
+def resume(invocation: Invocation, session: str | None, prompt: str | None, **given: Any) -> int:
+    """Go on with a session by id, beginning of id, or name.
+
+    On a terminal and without one, it is chosen from a list.
+    """
+    options = RunOptions.of(given)
+    if session is not None:
+        return _go_on(invocation, options, prompt, lambda: _store(invocation).find(session))
+    if not _is_chat(options, None):
+        raise UsageProblem("No session is named.", "amplifier session list shows them all.")
+    from amplifier.cli.chat import chosen_session, talk
+
+    return talk(invocation, options, None, lambda: chosen_session(invocation))
 
 
 def _go_on(invocation: Invocation, options: RunOptions, prompt: str | None, find: Find) -> int:
     """One more turn; on a terminal and without a prompt, the chat."""
-    if prompt is None and options.output_format is None and options.input_format == "text" and is_terminal():
+    if _is_chat(options, prompt):
         from amplifier.cli.chat import talk
 
-        return talk(invocation, options, None, find())
+        return talk(invocation, options, None, find)
     return _work(invocation, options, prompt, find)
+
+
+def _is_chat(options: RunOptions, prompt: str | None) -> bool:
+    return prompt is None and options.output_format is None and options.input_format == "text" and is_terminal()
 
 
 def _store(invocation: Invocation) -> SessionStore:
@@ -87,24 +103,32 @@ def _work(invocation: Invocation, options: RunOptions, prompt: str | None, find:
     from amplifier.cli.working import work
 
     if options.input_format == "stream-json":
-        if prompt is not None:
+        if prompt is not None or options.image:
             raise UsageProblem(
-                "With --input-format stream-json, prompts come from standard input.", "Leave the prompt out."
+                "With --input-format stream-json, prompts come from standard input.",
+                "Leave the prompt out." if prompt is not None else "Put the images into the prompts.",
             )
         return work(invocation, options, None, find)
-    return work(invocation, options, _prompt(prompt), find)
+    return work(invocation, options, _prompt(prompt, options.image, invocation.places.working_dir), find)
 
 
-def _prompt(given: str | None) -> str:
-    """The prompt: what was given, what is piped in, or the one followed by the other."""
+def _prompt(given: str | None, images: tuple[Path, ...], folder: Path) -> Prompt:
+    """The prompt: what was given, what is piped in, or the one followed by the other; and images."""
+    from amplifier.cli.output import warn
+    from amplifier.runtime.images import require_image
+    from amplifier.runtime.prompts import prompt_of
+
     piped = "" if given is not None and given != "-" and not _is_piped() else _read_stdin()
     text = given if given is not None and given != "-" else ""
-    whole = f"{text}\n\n<stdin>\n{piped.rstrip()}\n</stdin>" if text and piped.strip() else text or piped
-    if not whole.isascii() and any("\ud800" <= each <= "\udfff" for each in whole):
+    if not text.isascii() and any("\ud800" <= each <= "\udfff" for each in text):
         raise UsageProblem("The prompt is no UTF-8.", "Check the encoding of the terminal, or pipe it in as UTF-8.")
-    if not whole.strip():
+    if not text.strip() and not piped.strip():
         raise UsageProblem("There is no prompt.", 'Say what to do: amplifier run "…", or pipe it in.')
-    return whole
+    shown = [require_image(path) for path in images]
+    prompt = prompt_of(text or piped, folder, shown, own=text)
+    for warning in prompt.warnings:
+        warn(warning)
+    return prompt.followed_by([f"<stdin>\n{piped.rstrip()}\n</stdin>"]) if text and piped.strip() else prompt
 
 
 def _is_piped() -> bool:

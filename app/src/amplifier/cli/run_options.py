@@ -40,6 +40,7 @@ class RunOptions:
     disallowed_tools: tuple[str, ...] = ()
     permission_mode: str | None = None
     add_dir: tuple[Path, ...] = ()
+    image: tuple[Path, ...] = ()
     max_turns: int | None = None
     max_budget_usd: float | None = None
     timeout: float | None = None
@@ -156,6 +157,10 @@ _OPTIONS = (
     ),
     click.option("--permission-mode", type=click.Choice(_MODES), help="How much is asked."),
     click.option("--add-dir", type=_FOLDER, multiple=True, metavar="DIR", help="One more folder; may be given often."),
+    click.option(
+        "-i", "--image", type=_FILE, multiple=True, metavar="FILE",
+        help="An image for the prompt; may be given often.",
+    ),
     click.option("--max-turns", type=click.IntRange(1), metavar="N", help="The most calls of the model."),
     click.option("--max-budget-usd", type=click.FloatRange(0), metavar="USD", help="The most money."),
     click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="S", help="The most seconds."),

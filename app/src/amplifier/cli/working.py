@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -18,15 +17,17 @@ from amplifier.cli.logs import configure_logging
 from amplifier.cli.output import tell, warn
 from amplifier.cli.planning import resolver_for
 from amplifier.cli.run_options import RunOptions
-from amplifier.console.approval import approval_system
+from amplifier.console.approval import TerminalApproval, approval_system
 from amplifier.console.display import StderrDisplay
 from amplifier.console.formats import OutputFormat
 from amplifier.console.lines import lines_from
 from amplifier.console.plain import one_line
 from amplifier.console.printers import Printer, printer_for
+from amplifier.console.prompt_lines import prompt_in
 from amplifier.problems import Problem, StorageProblem, UsageProblem
 from amplifier.runtime.child_events import unwrapped
 from amplifier.runtime.outcome import TurnOutcome
+from amplifier.runtime.prompts import Prompt
 from amplifier.runtime.runtime import Runtime, Setting
 from amplifier.settings import add_value, load_keys
 from amplifier.store import SessionStore, StoredSession
@@ -47,7 +48,7 @@ class Job:
     printer: Printer
 
 
-def work(invocation: Invocation, options: RunOptions, prompt: str | None, find: Find | None) -> int:
+def work(invocation: Invocation, options: RunOptions, prompt: Prompt | None, find: Find | None) -> int:
     """Runs the agent and gives the exit code; ``find`` finds the session that is to go on.
 
     Without a prompt, prompts come from standard input as JSON lines.
@@ -161,16 +162,18 @@ def _rule_saver(invocation: Invocation) -> Callable[[str], None]:
     return save
 
 
-async def _worked(job: Job, prompt: str | None) -> int:
+async def _worked(job: Job, prompt: Prompt | None) -> int:
     schema = job.options.schema()
     turn_options = {} if schema is None else {"output_schema": schema}
     async with Runtime(job.plan, job.setting) as runtime:
         for warning in runtime.warnings:
             warn(warning)
+        if isinstance(job.setting.approval, TerminalApproval):
+            job.setting.approval.attend(runtime.session.coordinator)
         _begin(job, runtime)
         code = 0
-        async for text in _prompts(prompt):
-            outcome = await runtime.run_turn(text, **turn_options)
+        async for said in _prompts(prompt):
+            outcome = await runtime.run_turn(said, **turn_options)
             _conclude(job, outcome)
             code = outcome.exit_code
             if outcome.status == "cancelled":
@@ -198,7 +201,7 @@ def _priority(provider: Any) -> float:
     return priority if isinstance(priority, int | float) else 100
 
 
-async def _prompts(prompt: str | None) -> AsyncIterator[str]:
+async def _prompts(prompt: Prompt | None) -> AsyncIterator[Prompt]:
     if prompt is not None:
         yield prompt
         return
@@ -206,27 +209,7 @@ async def _prompts(prompt: str | None) -> AsyncIterator[str]:
     async for line in lines_from(sys.stdin.fileno()):
         number += 1
         if line.strip():
-            yield _prompt_in(line, number)
-
-
-def _prompt_in(line: bytes, number: int) -> str:
-    """The prompt of one line: ``{"type": "user", "text": …}``, or ``message`` with ``content`` as others write it."""
-    try:
-        data: Any = json.loads(line)
-    except ValueError as error:
-        raise UsageProblem(
-            f"Line {number} of standard input is no JSON: {error}.", 'Expected {"type": "user", "text": "…"}'
-        ) from None
-    fields = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
-    message: Any = fields.get("message")
-    inner = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
-    text = next(
-        (each for each in (fields.get("text"), fields.get("content"), inner.get("content")) if isinstance(each, str)),
-        "",
-    )
-    if not text.strip():
-        raise UsageProblem(f"Line {number} of standard input has no text.", 'Expected {"type": "user", "text": "…"}')
-    return text
+            yield prompt_in(line, number)
 
 
 def _conclude(job: Job, outcome: TurnOutcome) -> None:

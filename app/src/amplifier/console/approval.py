@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from amplifier.console.display import note
 from amplifier.console.lines import typed_line
 from amplifier.console.plain import harmless
+from amplifier.console.proposal import Proposals
 
 Ask = Callable[[str], Awaitable[str]]
 _INTERRUPTED = "Deny: interrupted"
@@ -37,6 +39,8 @@ class TerminalApproval:
 
     def __init__(self, ask: Ask | None = None) -> None:
         self._ask = ask or _ask_on_terminal
+        self._folder = Path()
+        self._proposals = Proposals(lambda: self._folder)
         self._turn = asyncio.Lock()
         self._withdrawn = asyncio.Event()
 
@@ -46,9 +50,11 @@ class TerminalApproval:
         """The option that was chosen; a text that is none of them refuses, with the text as reason."""
         from amplifier_core.approval import ApprovalTimeoutError
 
+        about = self._proposals.subject()
         async with self._turn:
             self._withdrawn.clear()
-            asking = asyncio.ensure_future(self._ask(_question(prompt, options)))
+            parts = [text for text, _ in self._proposals.parts(prompt, about)]
+            asking = asyncio.ensure_future(self._ask(_question("\n\n".join(parts), options)))
             stopping = asyncio.ensure_future(self._withdrawn.wait())
             try:
                 await asyncio.wait({asking, stopping}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
@@ -62,6 +68,11 @@ class TerminalApproval:
         if self._withdrawn.is_set():
             return _INTERRUPTED
         raise ApprovalTimeoutError(f"no answer in {timeout:g} s")
+
+    def attend(self, coordinator: Any) -> None:
+        """Has a session tell of its calls, so that an edit is shown as the change that it makes."""
+        self._folder = Path(coordinator.get_capability("session.working_dir"))
+        self._proposals.listen(coordinator.hooks, "amplifier-questions")
 
     def withdraw(self) -> None:
         """Answers the question that is asked now, if there is one, with no."""
@@ -89,8 +100,8 @@ def chosen(answer: str, options: Sequence[str]) -> str:
 
 
 def _question(prompt: str, options: Sequence[str]) -> str:
-    listed = "\n".join(f"  {number}. {option}" for number, option in enumerate(options, 1))
-    return f"\n{harmless(prompt)}\n{listed}\n(a number, or why not) > "
+    listed = "\n".join(f"  {number}. {harmless(option)}" for number, option in enumerate(options, 1))
+    return f"\n{prompt.rstrip()}\n\n{listed}\n(a number, or why not) > "
 
 
 async def _ask_on_terminal(question: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from amplifier.console.display import note
 from amplifier.console.formats import OutputFormat
 from amplifier.console.plain import escaped, harmless, one_line
-from amplifier.console.results import init_of, result_of, stream_line
+from amplifier.console.results import init_of, result_of, stream_line, without_images
 from amplifier.runtime.outcome import TurnOutcome
 
 Write = Callable[[str], None]
@@ -93,7 +93,7 @@ class JsonPrinter:
     def event(self, event: str, data: dict[str, Any]) -> None:
         """Keeps it for the trace."""
         if self._trace is not None:
-            self._trace.append({"event": event, "data": _jsonable(data)})
+            self._trace.append({"event": event, "data": without_images(_jsonable(data))})
 
     def end(self, outcome: TurnOutcome, **more: Any) -> None:
         """The object."""

@@ -84,3 +84,16 @@ def _output(event: str, data: dict[str, Any]) -> Any:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
+
+
+def without_images(value: Any) -> Any:
+    """JSON data in which the size of an image stands in the place of its bytes."""
+    if isinstance(value, list):
+        return [without_images(each) for each in cast("list[Any]", value)]
+    if not isinstance(value, dict):
+        return value
+    fields = cast("dict[str, Any]", value)
+    data = fields.get("data")
+    if fields.get("type") == "base64" and isinstance(data, str):
+        return {**fields, "data": f"[{len(data):,} characters]"}
+    return {key: without_images(each) for key, each in fields.items()}

@@ -21,17 +21,20 @@ from amplifier.problems import (
     TimeoutProblem,
 )
 from amplifier.runtime.assembly import in_folder, keeps_transcript
+from amplifier.runtime.checkpointing import CheckpointKeeper
 from amplifier.runtime.child_events import unwrapped
 from amplifier.runtime.children import KeptChildren
 from amplifier.runtime.outcome import Denial, Status, TurnOutcome, Usage
+from amplifier.runtime.prompts import Prompt
 from amplifier.runtime.saving import TranscriptSaver
 from amplifier.runtime.signals import INTERRUPTED, listening
-from amplifier.store import SessionStore, StoredSession
+from amplifier.store import Checkpoints, SessionStore, StoredSession
 from amplifier.store.transcript import turn_count
 
 Tell = Callable[[str], None]
 _COST_LIMIT_REACHED = "cost:limit_reached"
 _KEEP_NOTHING = "Make room, choose another place with AMPLIFIER_HOME, or keep nothing: --ephemeral"
+_NO_EYES = "If it sees no images, ask another --model; in the chat, /rewind takes the image back."
 _OUT_OF_CALLS, _OUT_OF_MONEY = "the limit of model calls was reached", "the budget is used up"
 
 
@@ -72,6 +75,10 @@ class Runtime:
         self._denials: list[Denial] = []
         self._limit: str | None = None
         self._lost: OSError | None = None
+        self._blindness: set[str] = set()
+        """What providers said about images that they left out."""
+        self.checkpoints = None if stored is None else Checkpoints(stored.folder)
+        """What files were before the agent changed them; kept where the session is."""
         self.session = AmplifierSession(
             self._plan,
             session_id=None if stored is None else stored.id,
@@ -105,7 +112,7 @@ class Runtime:
         report = self.session.report
         return [str(each) for each in (*report.failed, *report.skipped, *report.unknown_keys)]
 
-    async def run_turn(self, prompt: str, **options: Any) -> TurnOutcome:
+    async def run_turn(self, prompt: str | Prompt, **options: Any) -> TurnOutcome:
         """Asks for one answer; what fails is in the outcome.
 
         Raises nothing but a cancellation from outside, and what was given to ``give_up``.
@@ -119,10 +126,11 @@ class Runtime:
         self._limit = None
         self._note(status="running")
         text, problem = "", None
+        said, shown = self._as_sent(prompt)
         with listening(self.stop, self._setting.tell) as stops:
             try:
                 async with asyncio.timeout(self._setting.timeout_s):
-                    text = str(await self.session.execute(prompt, **options))
+                    text = str(await self.session.execute(said, **shown, **options))
             except TimeoutError:
                 problem = self._too_late()
             except asyncio.CancelledError:
@@ -132,7 +140,7 @@ class Runtime:
             except Problem as error:
                 problem = error
             except Exception as error:
-                problem = _problem_of(error)
+                problem = _problem_of(error, has_images=bool(shown))
         if stops.exit_code is not None and problem is None:
             text, problem = text, _stopped(stops.exit_code)
         outcome = self._outcome(text, problem, started, before)
@@ -140,6 +148,18 @@ class Runtime:
         if self._lost is not None:
             raise self._lost
         return outcome
+
+    def _as_sent(self, prompt: str | Prompt) -> tuple[str, dict[str, Any]]:
+        """The text of a prompt, and as an option of the turn its content, where there are images in it."""
+        if isinstance(prompt, str) or not prompt.images:
+            return prompt if isinstance(prompt, str) else prompt.text, {}
+        from inspect import signature
+
+        # A loop that takes any option may drop this one; only one that names it knows what to do with it.
+        if "content" not in signature(self.session.coordinator.get("orchestrator").execute).parameters:
+            self._setting.tell("warning: the loop of this session takes no images; the agent gets their paths")
+            return prompt.text, {}
+        return prompt.text, {"content": prompt.content()}
 
     def give_up(self, reason: OSError) -> None:
         """Ends the turn at once, since nobody can be told of it any more; ``run_turn`` raises ``reason``."""
@@ -154,6 +174,8 @@ class Runtime:
             coordinator.register_capability("approval.save_rule", self._setting.save_rule)
         if self._setting.resolver is not None:
             await coordinator.mount("module-source-resolver", self._setting.resolver)
+        if self.checkpoints is not None:
+            CheckpointKeeper(self.session, self.checkpoints, self._setting.tell).offer()
         await self._initialize()
         self._watch()
         await self._give_instruction()
@@ -176,10 +198,10 @@ class Runtime:
             )
 
     def _watch(self) -> None:
-        from amplifier_core.events import LLM_RESPONSE, ORCHESTRATOR_COMPLETE, TOOL_PRE
+        from amplifier_core.events import LLM_RESPONSE, ORCHESTRATOR_COMPLETE, PROVIDER_RESPONSE, TOOL_PRE
 
         hooks = self.session.coordinator.hooks
-        for event in (LLM_RESPONSE, ORCHESTRATOR_COMPLETE, TOOL_PRE, _COST_LIMIT_REACHED):
+        for event in (LLM_RESPONSE, ORCHESTRATOR_COMPLETE, PROVIDER_RESPONSE, TOOL_PRE, _COST_LIMIT_REACHED):
             hooks.register(event, self._on_event, priority=1000, name="amplifier-runtime")
         hooks.tap(self._on_any_event)
 
@@ -200,8 +222,18 @@ class Runtime:
             self._ending = data
         elif event == "tool:pre":
             self._tool_calls += 1
+        elif event == "provider:response":
+            self._tell_blindness(getattr(data.get("response"), "degradation", None))
         else:
             self._answered_by = data
+
+    def _tell_blindness(self, degradation: Any) -> None:
+        """Tells once that a model does not see images; it would answer as if there were none."""
+        requested, actual = (str(getattr(degradation, name, "")).split("; ") for name in ("requested", "actual"))
+        for wanted, done in zip(requested, actual, strict=False):
+            if "image" in wanted and wanted not in self._blindness:
+                self._blindness.add(wanted)
+                self._setting.tell(f"warning: {wanted}: {done}; the model does not see them")
 
     async def _give_instruction(self) -> None:
         context = self.session.coordinator.get("context")
@@ -283,7 +315,9 @@ class Runtime:
         except StorageProblem as problem:
             # What was answered is worth more than what is known about it.
             setting.tell(f"warning: {problem.message}")
-        setting.store.refresh(setting.stored)
+        # Of a turn that has only begun there is nothing yet to be found.
+        if status != "running":
+            setting.store.refresh(setting.stored)
 
 
 def _is_being_cancelled() -> bool:
@@ -319,15 +353,17 @@ def _set_up_problem(error: RuntimeError) -> Problem:
     return StorageProblem(str(cause), _KEEP_NOTHING)
 
 
-def _problem_of(error: Exception) -> Problem:
+def _problem_of(error: Exception, *, has_images: bool = False) -> Problem:
     """What a turn raised, told to the user."""
-    from amplifier_core.llm_errors import AuthenticationError, LLMError
+    from amplifier_core.llm_errors import AuthenticationError, InvalidRequestError, LLMError
 
     if isinstance(error, AuthenticationError):
         named = f" '{error.provider}'" if error.provider else ""
         return ProviderProblem(
             f"The provider{named} refuses the key: {error}", "Set another one: amplifier config set-key NAME"
         )
+    if has_images and isinstance(error, InvalidRequestError):
+        return ProviderProblem(f"The model does not take what it was shown: {error}", _NO_EYES)
     if isinstance(error, LLMError):
         return ProviderProblem(f"The model cannot be asked: {error}", "Try again later, or another --provider.")
     if isinstance(error, OSError):

@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from amplifier.paths import Places
 from amplifier.problems import SessionProblem, StorageProblem
+from amplifier.store.checkpoints import Checkpoints
 from amplifier.store.exporting import read_document
 from amplifier.store.index import Hit, Index, is_locked
 from amplifier.store.metadata import Metadata
@@ -38,9 +39,9 @@ class SessionStore:
 
         Raises ``SessionProblem`` for an id that is taken or cannot be one.
         """
-        chosen = str(uuid4()) if session_id is None else session_id
-        self._require_free(chosen)
-        session = StoredSession(self._sessions_dir() / chosen)
+        if session_id is not None:
+            self._require_free(session_id)
+        session = StoredSession(self._sessions_dir() / (session_id or str(uuid4())))
         now = self.now()
         working_dir = str(self._places.working_dir)
         session.update(**{"created": now, "updated": now, "working_dir": working_dir, **about})
@@ -85,7 +86,7 @@ class SessionStore:
         return self._ask(lambda: self._index.search(text, limit))
 
     def fork(self, session: StoredSession, at_turn: int | None = None, session_id: str | None = None) -> StoredSession:
-        """A new session that has the conversation up to and with a turn; all of it without one.
+        """A new session that has the conversation up to and with a turn, all of it without one, and file checkpoints.
 
         Raises ``SessionProblem`` for a turn that there is not.
         """
@@ -96,6 +97,7 @@ class SessionStore:
         made = self.create(session_id, name=name, **kept, extra={"forked_from": session.id, "forked_at": at_turn})
         facts = {"forked_from": session.id}
         _write(made.transcript, header_line(made.id, made.metadata().created, **facts) + b"".join(lines))
+        Checkpoints(made.folder).take_over(Checkpoints(session.folder), at_turn)
         made.update(turn_count=turn_count(made.messages()))
         self.refresh(made)
         return made

@@ -7,16 +7,18 @@ The journal is JSON lines: a line with ``role`` is a message, one with ``record`
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from amplifier.problems import StorageProblem
+from amplifier.store.appending import append_synced
 
 VERSION = 1
 Message = dict[str, Any]
+IMAGE_TOKENS = 1_600
+"""About what an image takes of a model's window, however long its encoding is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,13 @@ def text_of(message: Message) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
+def image_count(message: Message) -> int:
+    """How many images a message shows."""
+    content = message.get("content")
+    blocks = cast("list[Any]", content) if isinstance(content, list) else []
+    return sum(isinstance(block, dict) and cast("dict[str, Any]", block).get("type") == "image" for block in blocks)
+
+
 def calls_in(message: Message) -> list[dict[str, Any]]:
     """The tool calls that a message lists."""
     calls = message.get("tool_calls")
@@ -123,27 +132,12 @@ def header_line(session_id: str, created: str, **facts: Any) -> bytes:
 
 def _append(path: Path, data: bytes) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0), 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            # A line that was torn by a crash must not swallow the first of ours.
-            prefix = b"\n" if _is_torn(path) else b""
-            file.write(prefix + data)
-            file.flush()
-            os.fsync(file.fileno())
+        append_synced(path, data)
     except OSError as error:
         raise StorageProblem(
             f"The transcript {path} cannot be written: {error.strerror}.",
             "Make room on the disk, or choose another place with AMPLIFIER_HOME.",
         ) from None
-
-
-def _is_torn(path: Path) -> bool:
-    with path.open("rb") as file:
-        if file.seek(0, os.SEEK_END) == 0:
-            return False
-        file.seek(-1, os.SEEK_END)
-        return file.read(1) != b"\n"
 
 
 def _record_in(raw: bytes) -> dict[str, Any] | None:

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Literal
 
 from amplifier.console.approval import chosen
-from amplifier.console.plain import harmless
-from amplifier.tui.proposal import proposed_diff
+from amplifier.console.plain import harmless, one_line
+from amplifier.console.proposal import Key, Kind, Proposals
 
 _WITHDRAWN = "Deny: the user has interrupted"
-_SUBJECT = re.compile(r"\A(?P<head>[^\n]*\n\n)(?:  [^\n]*(?:\n|\Z))+", re.MULTILINE)
-_MOST_CALLS = 200
 CALM_S = 0.4
 """For so long after a question has come up, a single key does not answer it: it was meant for something else."""
 
-Show = Callable[[str, str], None]
-"""Shows a text; the second argument is ``plain`` or ``diff``."""
+Show = Callable[[str, Kind], None]
+"""Shows a part of a question."""
 
 
 class ChatApproval:
@@ -35,8 +32,9 @@ class ChatApproval:
     ) -> None:
         self._show = show
         self._changed = changed
-        self._working_dir = working_dir
         self._clock = clock
+        self.proposals = Proposals(working_dir)
+        """Is to be told of the calls that are asked about."""
         self._turn = asyncio.Lock()
         self._withdrawals = 0
         self._waiting = 0
@@ -44,34 +42,21 @@ class ChatApproval:
         self._answer: asyncio.Future[str] | None = None
         self._asked_at = 0.0
         self._limit_s = 0.0
-        self._calls: dict[str, tuple[str, dict[str, Any]]] = {}
-        self._about: str | None = None
 
     @property
     def is_asking(self) -> bool:
         """Whether a question waits for its answer."""
         return self._answer is not None and not self._answer.done()
 
-    def lines(self) -> list[str]:
-        """The choices, for below the conversation; none without a question."""
+    def lines(self, width: int = 80) -> list[str]:
+        """The choices, for below the conversation, no wider than it is; none without a question."""
         if not self.is_asking:
             return []
-        listed = "   ".join(f"{number} {option}" for number, option in enumerate(self._options, 1))
+        options = [f"{number} {one_line(option)}" for number, option in enumerate(self._options, 1)]
         left = max(0, round(self._limit_s - (self._clock() - self._asked_at)))
-        more = f" · {self._waiting - 1} more" if self._waiting > 1 else ""
-        return [listed, f"a number, y, n, or why not · {_told(left)} left{more}"]
-
-    async def on_call(self, event: str, data: dict[str, Any]) -> None:
-        """``tool:pre``, before it is judged: keeps what the call is about."""
-        call_id, tool_input = data.get("tool_call_id"), data.get("tool_input")
-        if isinstance(call_id, str) and isinstance(tool_input, dict):
-            self._calls[call_id] = (str(data.get("tool_name")), cast("dict[str, Any]", tool_input))
-            if len(self._calls) > _MOST_CALLS:
-                del self._calls[next(iter(self._calls))]
-
-    async def on_required(self, event: str, data: dict[str, Any]) -> None:
-        """``approval:required``: the question that comes next is about this call."""
-        self._about = str(data.get("tool_call_id"))
+        hints = ["a number, y, n, or why not", f"{_told(left)} left"]
+        hints += [f"{self._waiting - 1} more"] if self._waiting > 1 else []
+        return [*_beside(options, "   ", width), *_beside(hints, " · ", width)]
 
     async def request_approval(
         self, prompt: str, options: list[str], timeout: float, default: Literal["allow", "deny"]
@@ -79,7 +64,7 @@ class ChatApproval:
         """The option that was chosen; time counts from when the question is seen."""
         from amplifier_core.approval import ApprovalTimeoutError
 
-        about, self._about = self._about, None
+        about = self.proposals.subject()
         before = self._withdrawals
         self._waiting += 1
         try:
@@ -112,10 +97,11 @@ class ChatApproval:
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(_WITHDRAWN)
 
-    async def _ask(self, prompt: str, options: list[str], timeout: float, about: str | None) -> str:
+    async def _ask(self, prompt: str, options: list[str], timeout: float, about: Key | None) -> str:
         self._options, self._limit_s, self._asked_at = list(options), timeout, self._clock()
         self._answer = asyncio.get_running_loop().create_future()
-        self._show_question(prompt, about)
+        for text, kind in self.proposals.parts(prompt, about):
+            self._show(text, kind)
         self._changed()
         try:
             answer = await self._answer
@@ -124,16 +110,16 @@ class ChatApproval:
         self._show(f"→ {harmless(answer)}", "plain")
         return answer
 
-    def _show_question(self, prompt: str, about: str | None) -> None:
-        name, tool_input = self._calls.get(about or "", ("", {}))
-        diff = proposed_diff(name, tool_input, self._working_dir())
-        subject = _SUBJECT.match(prompt)
-        if diff is None or subject is None:
-            self._show(harmless(prompt), "plain")
-            return
-        self._show(harmless(subject["head"]).strip(), "plain")
-        self._show(harmless(diff), "diff")
-        self._show(harmless(prompt[subject.end() :]).strip(), "plain")
+
+def _beside(parts: list[str], between: str, width: int) -> list[str]:
+    """As many parts on a line as fit; none is lost on a narrow terminal."""
+    lines = [parts[0]]
+    for part in parts[1:]:
+        if len(lines[-1]) + len(between) + len(part) <= width:
+            lines[-1] += between + part
+        else:
+            lines.append(part)
+    return lines
 
 
 def _told(seconds: int) -> str:

@@ -6,27 +6,29 @@ import asyncio
 import logging
 import signal
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
+from amplifier.console.proposal import text_in
 from amplifier.paths import Places
 from amplifier.problems import Problem
 from amplifier.runtime.outcome import TurnOutcome
+from amplifier.runtime.prompts import names_images, prompt_of
 from amplifier.runtime.signals import HUNG_UP, TERMINATED
 from amplifier.store import StoredSession
 from amplifier.tui.approval import ChatApproval
+from amplifier.tui.clipboard import Copier, no_clipboard
 from amplifier.tui.commands.all_commands import commands_in, require_command, split_line
 from amplifier.tui.commands.command import Command
+from amplifier.tui.commands.memory import spelled_out
 from amplifier.tui.commands.sessions import recap
 from amplifier.tui.commands.written import skills_prompt, told
-from amplifier.tui.input.mentions import with_mentioned
 from amplifier.tui.input.shell import ShellCommand
-from amplifier.tui.proposal import text_in
+from amplifier.tui.picker import Choice
 from amplifier.tui.talk import Opener, Talk
 from amplifier.tui.terminal import Terminal
-from amplifier.tui.view.painting import cleaned
 from amplifier.tui.view.theme import Theme
 from amplifier.tui.view.view import View
 
@@ -35,7 +37,6 @@ logger = logging.getLogger(__name__)
 _TICK_S = 0.1
 _TWICE_S = 1.5
 """Two keys within this time belong together."""
-_GREEN, _RED, _PLAIN = "\x1b[32m", "\x1b[31m", "\x1b[0m"
 
 
 class Chat:
@@ -48,20 +49,22 @@ class Chat:
         make_terminal: Callable[[Chat], Terminal],
         theme: Theme,
         clock: Callable[[], float] = time.monotonic,
+        clipboard: Copier = no_clipboard,
     ) -> None:
+        self._clipboard = clipboard
         self._places = places
         self._theme = theme
         self._clock = clock
         self._inputs: asyncio.Queue[str] = asyncio.Queue()
         self._running: Literal["turn", "command"] | ShellCommand | None = None
         self._for_agent: list[str] = []
-        """Output of commands of the user, for the next prompt."""
+        """Output of commands of the user, and what became of files, for the next prompt."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._pressed: dict[str, float] = {}
         self._exit_code = 0
         self._terminal = make_terminal(self)
         self.view = View(self._terminal.write, self._terminal.size, theme, former=self._former)
-        self.approval = ChatApproval(self._show_question, self._on_question, lambda: self._folder, clock)
+        self.approval = ChatApproval(self.view.print_question, self._on_question, lambda: self._folder, clock)
         self.talk = Talk(opener, self.view, self.approval, skills_prompt)
 
     async def run(self, first: str | None = None, resumed: StoredSession | None = None) -> int:
@@ -101,18 +104,25 @@ class Chat:
         elif self.is_idle:
             self._inputs.put_nowait(text)
         else:
-            self._submit_while_busy(text.strip())
+            self._submit_while_busy(text.rstrip())
 
     def _submit_while_busy(self, text: str) -> None:
-        command = self.commands.get(split_line(text)[0]) if text.startswith("/") else None
+        line = spelled_out(text)
+        command = self.commands.get(split_line(line)[0]) if line.startswith("/") else None
         if command is not None and command.is_quick:
             self._begin(self._carried_out(text))
-        elif self._running == "turn" and not text.startswith(("/", "!")) and self.talk.steer(text):
+        elif self._running == "turn" and not line.startswith(("/", "!")) and self._steers(text):
             self.view.print_user(text)
             self.notice("the agent hears this before its next step")
         else:
             self._inputs.put_nowait(text)
-            self.notice(f"waits until the agent is done: {text.splitlines()[0]}")
+            # A turn in which all is said takes but a moment to end.
+            if self.view.is_working or self._running != "turn":
+                self.notice(f"comes next: {text.splitlines()[0]}")
+
+    def _steers(self, text: str) -> bool:
+        """Says something to the running turn, if it can hear it; images can only begin a turn."""
+        return self.view.is_working and not names_images(text, self._folder) and self.talk.steer(text)
 
     @property
     def is_idle(self) -> bool:
@@ -163,11 +173,20 @@ class Chat:
         """What still changes."""
         return self.view.live_lines()
 
+    def status_line(self) -> str:
+        """How things stand."""
+        return self.view.status_line()
+
     def choices(self) -> list[str]:
         """The choices of a question."""
-        return self.approval.lines()
+        return self.approval.lines(self._terminal.size()[0])
 
     # What commands use.
+
+    @property
+    def terminal(self) -> Terminal:
+        """Where the chat is."""
+        return self._terminal
 
     @property
     def commands(self) -> dict[str, Command]:
@@ -186,13 +205,26 @@ class Chat:
         """Puts a text into the input line."""
         self._terminal.prefill(text)
 
-    def copy(self, text: str) -> None:
-        """Gives a text to the clipboard of the terminal."""
-        self._terminal.copy(text)
+    async def choose(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
+        """Has the user choose; a question of the agent comes before."""
+        chosen = await self._terminal.choose(title, choices, start)
+        if chosen is None and self.is_asking:
+            self.notice("the agent asks first; call the command again afterwards")
+        return chosen
+
+    def tell_agent(self, text: str) -> None:
+        """Has a text go along with what is said next."""
+        self._for_agent.append(text)
+
+    async def copy(self, text: str) -> str:
+        """Gives a text to the clipboard of the system, or of the terminal where there is no program for the former."""
+        program = await self._clipboard(text)
+        return self._terminal.copy(text) if program is None else f"in the clipboard ({program})"
 
     def clear_screen(self) -> None:
         """Empties the screen."""
         self._terminal.clear_screen()
+        self.view.begin_page()
 
     def unfold(self) -> int:
         """Shows what was folded last, whole."""
@@ -229,29 +261,34 @@ class Chat:
             self._tell(Problem(f"An error inside the chat: {type(error).__name__}: {error}", "Please report it."))
 
     async def _carry_out(self, text: str) -> None:
-        name, argument = split_line(text)
-        if text.startswith("!") and len(text) > 1:
-            await self._run_shell(text[1:].strip())
-        elif text.startswith("/") and "/" not in name:
+        line = spelled_out(text)
+        name, argument = split_line(line)
+        if line.startswith("!") and len(line) > 1:
+            await self._run_shell(line[1:].strip())
+            return
+        self.view.print_user(text)
+        if line.startswith("/") and "/" not in name:
             said = await require_command(name, self.commands).work(self, argument)
             if said is not None:
-                await self._take_turn(said, shown=text)
+                # A command may come with the project, from anybody; files that go along are named by the user.
+                await self._take_turn(said, argument)
         else:
-            await self._take_turn(text, shown=text)
+            await self._take_turn(text)
 
-    async def _take_turn(self, text: str, *, shown: str) -> None:
-        self.view.print_user(shown)
-        prompt, warnings = await asyncio.to_thread(with_mentioned, text, self._folder)
-        for warning in warnings:
+    async def _take_turn(self, text: str, own: str | None = None) -> None:
+        prompt = await asyncio.to_thread(prompt_of, text, self._folder, own=own)
+        for image in prompt.images:
+            self.notice(image.label)
+        for warning in prompt.warnings:
             self.view.notice(warning, "warning")
-        prompt = "\n\n".join([*self._for_agent, prompt])
+        prompt = prompt.followed_by(self._for_agent)
         self._for_agent.clear()
         self._running = "turn"
         self._conclude(await self.talk.ask(prompt))
 
     async def _run_shell(self, line: str) -> None:
         self.view.print_user(f"!{line}")
-        command = ShellCommand(line, self._folder, self._show_output)
+        command = ShellCommand(line, self._folder, self.view.print_output)
         self._running = command
         self._for_agent.append(await command.run())
 
@@ -308,21 +345,13 @@ class Chat:
         hint = f" → {problem.hint}" if problem.hint else ""
         self.view.notice(f"{problem.message}{hint}", "error")
 
-    def _show_question(self, text: str, kind: str) -> None:
-        lines = text.split("\n")
-        if kind == "diff" and self._theme.has_colour:
-            lines = [_painted(line) for line in lines]
-        self._terminal.write("".join(f"{line}\n" for line in ("", *lines)))
-
     def _on_question(self) -> None:
+        self.view.wait(self.approval.is_asking)
         if self.approval.is_asking:
             self._terminal.put_aside()
         else:
             self._terminal.take_back()
         self._terminal.refresh()
-
-    def _show_output(self, text: str) -> None:
-        self._terminal.write(cleaned(text))
 
     @property
     def _folder(self) -> Path:
@@ -356,8 +385,3 @@ class Chat:
         with suppress(NotImplementedError, ValueError, RuntimeError):
             for name in ("SIGINT", "SIGTERM", "SIGHUP"):
                 loop.remove_signal_handler(getattr(signal, name))
-
-
-def _painted(line: str) -> str:
-    colour = _GREEN if line.startswith("+") else _RED if line.startswith("-") else ""
-    return f"{colour}{line}{_PLAIN}" if colour else line

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, Protocol, cast
 
 from amplifier.bundles.plan import MountPlan
 from amplifier.paths import Places
 from amplifier.problems import Problem
 from amplifier.runtime.outcome import TurnOutcome
+from amplifier.runtime.prompts import Prompt
 from amplifier.runtime.runtime import Runtime, Setting
 from amplifier.settings import Settings
 from amplifier.store import SessionStore, StoredSession
@@ -21,7 +23,6 @@ from amplifier.tui.view.view import View
 MODES = ("default", "accept-edits", "plan", "dont-ask", "bypass")
 """All modes; the first of them are those through which one key goes."""
 _CYCLED = MODES[:3]
-_BEFORE_GUARDS = -1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +72,14 @@ class Talk:
         """The sessions that this chat has begun."""
         self._is_open = False
         self._stops = 0
+        self._paid: Decimal | None = None
+        """What the session has cost before it was opened anew with another model."""
 
     async def open(self, resumed: StoredSession | None = None, **changes: str) -> None:
-        """Opens a session in the place of the one that is open; where that fails, the former one is opened again."""
+        """Opens a session in the place of the one that is open; where that fails, the former one is opened again.
+
+        With ``changes`` it is the same conversation, whose tokens and cost go on; else they begin anew.
+        """
         was_open = self._is_open
         former, said = await self._standing() if was_open else (None, [])
         wanted = {**self.changes, **changes}
@@ -89,6 +95,10 @@ class Talk:
                 await self._start(self._opener(former, **self.changes), said)
             raise
         self.changes = wanted
+        if not changes:
+            self._paid = None
+            self.view.begin_session()
+            self.tell_status()
         self._tidy(setting.stored)
 
     async def change(self, **changes: str) -> None:
@@ -102,7 +112,7 @@ class Talk:
         await self._end()
         self._tidy(None)
 
-    async def ask(self, prompt: str) -> TurnOutcome:
+    async def ask(self, prompt: str | Prompt) -> TurnOutcome:
         """Runs one turn; a stop by the user is an outcome like any other."""
         self._stops = 0
         self.runtime.session.coordinator.cancellation.reset()
@@ -178,12 +188,17 @@ class Talk:
 
     def tell_status(self) -> None:
         """Has the status line show how things stand."""
-        cost = self.runtime.session.status.cost_usd
+        cost = self._cost()
         facts = {"model": self.model, "mode": self.mode, "context_window": self.context_window}
         self.view.status(**facts, cost_usd=None if cost is None else str(cost))
 
+    def _cost(self) -> Decimal | None:
+        known = [each for each in (self._paid, self.runtime.session.status.cost_usd) if each is not None]
+        return sum(known, Decimal(0)) if known else None
+
     async def _end(self) -> None:
         if self._is_open:
+            self._paid = self._cost()
             self._is_open = False
             await self.runtime.__aexit__(None, None, None)
 
@@ -203,8 +218,6 @@ class Talk:
             await self.runtime.session.coordinator.get("context").set_messages(said)
 
     async def _start(self, opening: Opening, said: list[dict[str, Any]] | None = None) -> None:
-        from amplifier_core.events import APPROVAL_REQUIRED, TOOL_PRE
-
         display = Display(self.view)
         setting = replace(opening.setting, approval=self.approval, display=display, tell=self.view.notice)
         plan = replace(opening.plan, instruction=opening.plan.instruction + self._extend(opening.places))
@@ -213,8 +226,7 @@ class Talk:
         self.opening, self.runtime, self._is_open = replace(opening, plan=plan, setting=setting), runtime, True
         hooks = runtime.session.coordinator.hooks
         hooks.tap(self._show)
-        hooks.register(TOOL_PRE, self.approval.on_call, priority=_BEFORE_GUARDS, name="amplifier-chat")
-        hooks.register(APPROVAL_REQUIRED, self.approval.on_required, priority=_BEFORE_GUARDS, name="amplifier-chat")
+        self.approval.proposals.listen(hooks, "amplifier-chat")
         await self._take_over(said or [])
         for warning in runtime.warnings:
             self.view.notice(warning, "warning")

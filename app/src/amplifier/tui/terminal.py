@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Protocol
+
+from amplifier.tui.picker import Choice
 
 
 class Terminal(Protocol):
@@ -28,6 +32,10 @@ class Terminal(Protocol):
         """Puts a text into the input line."""
         ...
 
+    async def choose(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
+        """Has the user choose, from ``start`` on; gives the number of the choice, ``None`` where there is none."""
+        ...
+
     def put_aside(self) -> None:
         """A question has come up."""
         ...
@@ -36,8 +44,16 @@ class Terminal(Protocol):
         """The question is answered."""
         ...
 
-    def copy(self, text: str) -> None:
-        """Gives a text to the clipboard."""
+    def copy(self, text: str) -> str:
+        """Gives a text to the clipboard of the terminal; tells where it is now. Raises ``Problem`` for too much."""
+        ...
+
+    async def edit(self, path: Path) -> None:
+        """Has the user write in a file, with the editor; raises ``Problem`` where there is none."""
+        ...
+
+    def switch_keys(self) -> str:
+        """Goes over from keys of emacs to those of vi, or back; tells which they are now."""
         ...
 
     def clear_screen(self) -> None:

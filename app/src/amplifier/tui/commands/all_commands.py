@@ -8,8 +8,11 @@ from amplifier.nearest import nearest
 from amplifier.paths import Places
 from amplifier.problems import UsageProblem
 from amplifier.tui.commands.command import Command, Desk, table
+from amplifier.tui.commands.copying import COPYING
+from amplifier.tui.commands.memory import MEMORY
 from amplifier.tui.commands.models import MODELS
 from amplifier.tui.commands.project import PROJECT
+from amplifier.tui.commands.rewind import REWIND
 from amplifier.tui.commands.sessions import SESSIONS
 from amplifier.tui.commands.setup import SETUP
 from amplifier.tui.commands.written import WRITTEN, find_written
@@ -18,16 +21,18 @@ _KEYS = """\
 | key | |
 | --- | --- |
 | Enter | send; while the agent works, it hears it before its next step |
-| Alt+Enter, Ctrl-J, `\\` Enter | another line |
+| Shift+Enter, Alt+Enter, Ctrl-J, `\\` Enter | another line |
 | Esc, Ctrl-C | let the agent finish its step and stop; again: at once |
-| Esc Esc | take the conversation back |
+| Esc Esc | go back to before something you said |
 | Shift+Tab | another mode |
 | Ctrl-O | show what was folded |
+| Ctrl-L | empty the screen |
 | Ctrl-X Ctrl-E | write in your editor |
 | Ctrl-R, ↑ | what you typed before |
 | Ctrl-D | leave |
 
-`@path` sends a file along, `!command` runs a command, and its output goes along with what you say next."""
+`@path` sends a file along, `!command` runs a command, and its output goes along with what you say next. \
+`#text` adds a line to the instructions of the project."""
 
 
 async def help_(desk: Desk, argument: str) -> None:
@@ -47,13 +52,22 @@ async def unfold(desk: Desk, argument: str) -> None:
         desk.notice("nothing is folded")
 
 
+async def vim(desk: Desk, argument: str) -> None:
+    """Goes over to the other keys, in this chat."""
+    desk.notice(f"keys: {desk.terminal.switch_keys()}; for every chat: amplifier config set chat.keys vi")
+
+
 BUILT_IN = (
     Command("help", "All commands and keys.", help_, "[COMMAND]", is_quick=True),
     *SESSIONS,
+    *COPYING,
+    *REWIND,
     *MODELS,
     *SETUP,
     *PROJECT,
+    *MEMORY,
     *WRITTEN,
+    Command("vim", "Go over to vi keys, or back.", vim, is_quick=True),
     Command("unfold", "Show what was folded last, whole.", unfold, is_quick=True),
 )
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from amplifier.tui.picker import Choice
 from amplifier.tui.talk import Talk
+from amplifier.tui.terminal import Terminal
 
 
 class Desk(Protocol):
@@ -15,6 +17,11 @@ class Desk(Protocol):
     @property
     def talk(self) -> Talk:
         """The session."""
+        ...
+
+    @property
+    def terminal(self) -> Terminal:
+        """Where the chat is."""
         ...
 
     @property
@@ -34,8 +41,16 @@ class Desk(Protocol):
         """Puts a text into the input line."""
         ...
 
-    def copy(self, text: str) -> None:
-        """Gives a text to the clipboard of the terminal."""
+    async def choose(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
+        """Has the user choose, from ``start`` on; gives the number of the choice, ``None`` where there is none."""
+        ...
+
+    def tell_agent(self, text: str) -> None:
+        """Has a text go along with what is said to the agent next."""
+        ...
+
+    async def copy(self, text: str) -> str:
+        """Gives a text to the clipboard; tells in words where it is now. Raises ``Problem`` for too much."""
         ...
 
     def clear_screen(self) -> None:
@@ -74,9 +89,10 @@ def cell(text: str) -> str:
     return flat.replace("\\", "\\\\").replace("|", "\\|").replace("`", "\\`").replace("*", "\\*").replace("_", "\\_")
 
 
-def table(headers: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    """A table in Markdown."""
-    lines = [headers, tuple("---" for _ in headers), *(tuple(map(cell, row)) for row in rows)]
+def table(headers: tuple[str, ...], rows: list[tuple[str, ...]], numbers: tuple[int, ...] = ()) -> str:
+    """A table in Markdown; ``numbers`` are the columns, counted from 0, that stand at the right."""
+    marks = tuple("---:" if number in numbers else "---" for number, _ in enumerate(headers))
+    lines = [headers, marks, *(tuple(map(cell, row)) for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

@@ -3,47 +3,62 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any, cast
 
-from amplifier.store.transcript import calls_in, text_of
+from amplifier.store.transcript import IMAGE_TOKENS, calls_in, image_count, text_of
 from amplifier.tui.commands.command import Command, Desk, table
+from amplifier.tui.picker import Choice
 
 _CHARS_PER_TOKEN = 4
-_SHOWN_MODELS = 40
 
 
 async def model(desk: Desk, argument: str) -> None:
-    """Goes over to another model in the same conversation; without one, lists them."""
+    """Goes over to another model in the same conversation; without one, has the user choose."""
     talk = desk.talk
-    if argument:
-        await talk.change(model=argument)
-        desk.notice(f"model: {talk.model or argument} of {talk.provider[0]}")
-        return
-    name, provider = talk.provider
+    wanted = argument or await _choose_model(desk)
+    if wanted is not None:
+        await talk.change(model=wanted)
+        desk.notice(f"model: {talk.model or wanted} of {talk.provider[0]}")
+
+
+async def _choose_model(desk: Desk) -> str | None:
+    name, provider = desk.talk.provider
     try:
         offered = cast("list[Any]", await provider.list_models())
     except Exception as error:  # a provider may be of anybody's making, and only a list is at stake
         desk.notice(f"{name} does not tell its models: {error}")
         offered = []
-    rows = [(str(each.id), f"{each.context_window:,}", str(each.display_name)) for each in offered[:_SHOWN_MODELS]]
-    listed = table(("model", "window", "name"), rows) + "\n\n" if rows else ""
-    desk.say(f"{listed}Now: `{talk.model or 'the default'}` of `{name}`. Another one: `/model MODEL`")
+    now = desk.talk.model
+    if not offered:
+        desk.say(f"Now: `{now or 'the default'}` of `{name}`. Another one: `/model MODEL`")
+        return None
+    choices = [Choice(each.id, f"{each.display_name} · {each.context_window:,} tokens") for each in offered]
+    choices = [replace(each, note=f"{each.note} · now") if each.label == now else each for each in choices]
+    known = [each.label for each in choices]
+    chosen = await desk.choose(f"Models of {name}", choices, known.index(now) if now in known else 0)
+    return None if chosen is None else known[chosen]
 
 
 async def provider(desk: Desk, argument: str) -> None:
-    """Goes over to another provider in the same conversation; without one, lists those of the session."""
+    """Goes over to another provider in the same conversation; without one, has the user choose."""
     talk = desk.talk
-    if argument:
+    wanted = argument or await _choose_provider(desk)
+    if wanted is not None:
         talk.changes.pop("model", None)
-        await talk.change(provider=argument)
+        await talk.change(provider=wanted)
         desk.notice(f"provider: {talk.provider[0]}, model: {talk.model or 'its default'}")
-        return
-    mounted = cast("dict[str, Any]", talk.runtime.session.coordinator.get("providers"))
-    first = talk.provider[0]
-    rows = [
-        (name, each.get_info().display_name, "asked first" if name == first else "") for name, each in mounted.items()
+
+
+async def _choose_provider(desk: Desk) -> str | None:
+    mounted = cast("dict[str, Any]", desk.talk.runtime.session.coordinator.get("providers"))
+    first = desk.talk.provider[0]
+    choices = [
+        Choice(name, f"{each.get_info().display_name}{' · asked first' if name == first else ''}")
+        for name, each in mounted.items()
     ]
-    desk.say(table(("provider", "name", ""), rows) + "\n\nAnother one: `/provider NAME`")
+    chosen = await desk.choose("Providers of this session", choices, list(mounted).index(first))
+    return None if chosen is None else choices[chosen].label
 
 
 async def status(desk: Desk, argument: str) -> None:
@@ -61,7 +76,7 @@ async def status(desk: Desk, argument: str) -> None:
         ("mode", talk.mode or "nothing asks"),
         ("tools", str(len(talk.runtime.tool_names))),
     ]
-    desk.say(table(("", ""), rows))
+    desk.talk.view.print_facts(rows)
 
 
 async def cost(desk: Desk, argument: str) -> None:
@@ -76,7 +91,7 @@ async def cost(desk: Desk, argument: str) -> None:
     account = desk.talk.capability("cost.account")
     if account is not None:
         rows.append(("with sub-agents", f"{account.spent.cost} USD, {account.spent.tokens:,} tokens"))
-    desk.say(table(("since it was opened", ""), rows))
+    desk.say(table(("since it was opened", ""), rows, numbers=(1,)))
 
 
 async def context(desk: Desk, argument: str) -> None:
@@ -86,7 +101,8 @@ async def context(desk: Desk, argument: str) -> None:
     window = desk.talk.context_window
     rows = [(name, f"{tokens:,}", f"{tokens / max(total, 1):.0%}") for name, tokens in parts.items() if tokens]
     used = f"{total:,} of {window:,} tokens ({total / window:.0%})" if window else f"{total:,} tokens"
-    desk.say(f"{table(('source', 'tokens', 'share'), rows)}\n\nAbout {used}, four characters counted as a token.")
+    listed = table(("source", "tokens", "share"), rows, numbers=(1, 2))
+    desk.say(f"{listed}\n\nAbout {used}, four characters counted as a token.")
 
 
 async def _parts(desk: Desk) -> dict[str, int]:
@@ -98,6 +114,7 @@ async def _parts(desk: Desk) -> dict[str, int]:
     parts = {"system prompt": len(talk.opening.plan.instruction), "tools": _of_tools(coordinator.get("tools"))}
     for role, name in (("user", "what you said"), ("assistant", "answers"), ("tool", "results of tools")):
         parts[name] = sum(len(text_of(each)) for each in sent if each.get("role") == role)
+    parts["images"] = sum(map(image_count, sent)) * IMAGE_TOKENS * _CHARS_PER_TOKEN
     parts["calls of tools"] = sum(len(json.dumps(calls_in(each), default=str)) for each in sent if calls_in(each))
     return {name: chars // _CHARS_PER_TOKEN for name, chars in parts.items()}
 
@@ -112,9 +129,10 @@ def _of_tools(tools: dict[str, Any]) -> int:
 
 
 MODELS = (
-    Command("model", "Go over to another model, or list them.", model, "[MODEL]"),
-    Command("provider", "Go over to another provider, or list them.", provider, "[NAME]"),
+    Command("model", "Go over to another model; without a name, choose one.", model, "[MODEL]"),
+    Command("provider", "Go over to another provider; without a name, choose one.", provider, "[NAME]"),
     Command("status", "How the session stands.", status, is_quick=True),
     Command("cost", "What the session has taken so far.", cost, is_quick=True),
+    Command("usage", "The same as /cost.", cost, is_quick=True),
     Command("context", "What fills the model's window, by source.", context),
 )

@@ -6,7 +6,9 @@ import asyncio
 
 from amplifier.problems import Problem
 from amplifier.tui.commands.command import Command, Desk, fenced
+from amplifier.tui.commands.file_steps import checkpoints_of, difference
 
+_TURN = "turn"
 _MOST_LINES, _MOST_CHARS = 400, 20_000
 _INIT = """\
 Write the file AGENTS.md at the root of this project, for agents that will work here. Look around first: README, build \
@@ -21,7 +23,10 @@ async def init(desk: Desk, argument: str) -> str:
 
 
 async def diff(desk: Desk, argument: str) -> None:
-    """What has changed in the working directory since the last commit."""
+    """What has changed in the working directory since the last commit, or by the agent in the last turn."""
+    if argument == _TURN:
+        await _turn_diff(desk)
+        return
     folder = desk.talk.opening.setting.working_dir
     code, text = await _git(folder, "diff", "--no-color", "--no-ext-diff", "HEAD", "--", *argument.split())
     if code != 0:
@@ -33,6 +38,15 @@ async def diff(desk: Desk, argument: str) -> None:
     shown = _shortened(text)
     others = f"\n\nFiles that git does not know:\n\n{fenced(untracked)}" if untracked.strip() else ""
     desk.say((fenced(shown, "diff") if shown.strip() else "") + others)
+
+
+async def _turn_diff(desk: Desk) -> None:
+    steps = await asyncio.to_thread(checkpoints_of(desk).last)
+    text = await asyncio.to_thread(difference, desk, steps)
+    if text:
+        desk.say(fenced(_shortened(text), "diff"))
+    else:
+        desk.notice("the agent has changed no files that could be shown")
 
 
 def _shortened(text: str) -> str:
@@ -55,5 +69,11 @@ async def _git(folder: object, *arguments: str) -> tuple[int, str]:
 
 PROJECT = (
     Command("init", "Have the agent write AGENTS.md.", init, "[TEXT]"),
-    Command("diff", "What has changed since the last commit.", diff, "[PATH]", is_quick=True),
+    Command(
+        "diff",
+        "What has changed since the last commit; /diff turn: by the agent in the last turn.",
+        diff,
+        "[PATH]",
+        is_quick=True,
+    ),
 )

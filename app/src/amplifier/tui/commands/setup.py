@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from amplifier.problems import Problem
 from amplifier.tui.commands.command import Command, Desk, table
+from amplifier.tui.picker import Choice
 from amplifier.tui.talk import MODES
 
 _ABOUT_MODES = {
@@ -43,14 +44,19 @@ async def permissions(desk: Desk, argument: str) -> None:
 
 
 async def modes(desk: Desk, argument: str) -> None:
-    """Changes how much is asked; without a mode, lists them."""
-    if argument:
-        await desk.talk.set_mode(argument)
+    """Changes how much is asked; without a mode, has the user choose."""
+    wanted = argument or await _choose_mode(desk)
+    if wanted is not None:
+        await desk.talk.set_mode(wanted)
         desk.notice(f"mode: {desk.talk.mode}")
-        return
+
+
+async def _choose_mode(desk: Desk) -> str | None:
     now = desk.talk.mode
-    rows = [("→" if name == now else "", name, _ABOUT_MODES[name]) for name in MODES]
-    desk.say(table(("", "mode", "what no rule decides"), rows) + "\n\nAnother one: `/modes MODE`, or Shift+Tab")
+    start = MODES.index(now) if now in MODES else 0
+    choices = [Choice(name, f"{_ABOUT_MODES[name]}{' · now' if name == now else ''}") for name in MODES]
+    chosen = await desk.choose("Modes: what becomes of what no rule decides", choices, start)
+    return None if chosen is None else MODES[chosen]
 
 
 async def plan(desk: Desk, argument: str) -> str | None:
@@ -112,7 +118,7 @@ def _first_sentence(tool: Any) -> str:
 SETUP = (
     Command("config", "The settings, and where they come from.", config, "[KEY]", is_quick=True),
     Command("permissions", "The mode and the rules that hold.", permissions, is_quick=True),
-    Command("modes", "How much is asked: show or change.", modes, "[MODE]", is_quick=True),
+    Command("modes", "How much is asked; without a name, choose.", modes, "[MODE]", is_quick=True),
     Command("plan", "Let the agent only read and plan.", plan, "[TEXT]"),
     Command("tools", "The tools that the model has.", tools, is_quick=True),
     Command("mcp", "The MCP servers and their tools.", mcp, is_quick=True),

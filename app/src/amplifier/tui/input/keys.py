@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.filters import Condition, has_completions, vi_mode, vi_navigation_mode
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys as KeyNames
 
+from amplifier.runtime.prompts import dropped_images, mention_of
 from amplifier.tui.input.pastes import Pastes
+
+Lend = Callable[[asyncio.Future[Any]], None]
+"""Told of somebody who has the terminal until a work is done."""
 
 
 class Keys(Protocol):
@@ -50,18 +55,18 @@ class Keys(Protocol):
         ...
 
 
-def bindings(keys: Keys, buffer: Buffer, pastes: Pastes, send: Callable[[], None]) -> KeyBindings:
-    """The keys that the chat adds; ``send`` is what Enter does."""
+def bindings(keys: Keys, buffer: Buffer, pastes: Pastes, send: Callable[[], None], lend: Lend) -> KeyBindings:
+    """The keys that the chat adds; ``send`` is what Enter does, ``lend`` is told of an editor."""
     bound = KeyBindings()
     is_empty = Condition(lambda: not buffer.text)
-    _bind_editing(bound, buffer, pastes, send)
+    _bind_editing(bound, buffer, pastes, send, lend)
     _bind_answers(bound, keys, buffer, is_empty)
     _bind_stops(bound, keys, buffer, is_empty)
     _bind_views(bound, keys)
     return bound
 
 
-def _bind_editing(bound: KeyBindings, buffer: Buffer, pastes: Pastes, send: Callable[[], None]) -> None:
+def _bind_editing(bound: KeyBindings, buffer: Buffer, pastes: Pastes, send: Callable[[], None], lend: Lend) -> None:
     @bound.add("enter")
     def _send(event: KeyPressEvent) -> None:
         state = buffer.complete_state
@@ -80,13 +85,15 @@ def _bind_editing(bound: KeyBindings, buffer: Buffer, pastes: Pastes, send: Call
 
     @bound.add(KeyNames.BracketedPaste)
     def _paste(event: KeyPressEvent) -> None:
-        buffer.insert_text(pastes.folded(event.data))
+        # A path behind ``!`` or in a command is for that; anywhere else an image is there to be seen.
+        images = [] if buffer.text.startswith(("!", "/")) else dropped_images(event.data)
+        buffer.insert_text("".join(f"{mention_of(path)} " for path in images) or pastes.folded(event.data))
 
     @bound.add("c-x", "c-e")
     def _edit(event: KeyPressEvent) -> None:
         whole = pastes.unfolded(buffer.text)
         buffer.text = whole
-        buffer.open_in_editor()
+        lend(buffer.open_in_editor())
 
     @bound.add("c-z")
     def _suspend(event: KeyPressEvent) -> None:

@@ -49,6 +49,20 @@ def result_of(data: Mapping[str, Any]) -> tuple[bool, str, str]:
     return False, "" if output.strip() == error.strip() else output, error
 
 
+def found_by(data: Mapping[str, Any]) -> str:
+    """How much a search has found, if its result tells so."""
+    output = _field(data.get("result") or data.get("tool_result"), "output")
+    if not isinstance(output, Mapping):
+        return ""
+    fields = cast("Mapping[str, Any]", output)
+    is_of_lines = fields.get("output_mode") == "content"
+    for key, unit in (("total_matches", "line" if is_of_lines else "file"), ("total_files", "file")):
+        count = fields.get(key)
+        if isinstance(count, int):
+            return f"{count:,} {unit}{'' if count == 1 else 's'}"
+    return ""
+
+
 def text_of(output: Any) -> str:
     """What a tool gave, as text for people."""
     if isinstance(output, str):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from amplifier.tui.view.call_words import result_of
+from amplifier.tui.view.call_words import found_by, result_of
 from amplifier.tui.view.changes import Call, Speaker
 from amplifier.tui.view.diffs import Diff, Former, diff_of
 
 _TAIL = 3
 _MOST_LINE = 2_000
+_FOR_THE_MODEL = re.compile(r"; do not try .*\Z", re.DOTALL)
+"""What a guard adds to a refusal for which nobody gave a reason."""
 
 
 @dataclass(slots=True)
@@ -28,6 +31,8 @@ class RunningCall:
     began: float
     diff: Diff | None = None
     run_id: str | None = None
+    agents: set[str] = field(default_factory=set[str])
+    """The sessions that it has begun."""
     tail: deque[str] = field(default_factory=lambda: deque([""], maxlen=_TAIL + 1))
 
     def write(self, text: str) -> None:
@@ -47,12 +52,25 @@ class CallBoard:
     def __init__(self, former: Former) -> None:
         self._former = former
         self._running: dict[tuple[str, str], RunningCall] = {}
+        self._denied: dict[tuple[str, str], str] = {}
+        """Why calls that are about to be told of will not run."""
 
     def __iter__(self) -> Iterator[RunningCall]:
         return iter(self._running.values())
 
     def __len__(self) -> int:
         return len(self._running)
+
+    def in_order(self) -> list[RunningCall]:
+        """The calls of an agent below the one that has sent it."""
+        sent = {agent for call in self for agent in call.agents}
+        return [each for call in self if call.session_id not in sent for each in self._with_agents(call)]
+
+    def send(self, data: dict[str, Any], agent: str) -> None:
+        """A call has begun the session of an agent."""
+        call = self._running.get((_session(data), _id(data)))
+        if call is not None and agent != call.session_id:
+            call.agents.add(agent)
 
     def begin(self, data: dict[str, Any], speaker: Speaker, now: float) -> RunningCall:
         """A call begins."""
@@ -62,6 +80,18 @@ class CallBoard:
         call = RunningCall(session_id, call_id, name, given, speaker, now, diff)
         self._running[session_id, call_id] = call
         return call
+
+    def deny(self, data: dict[str, Any]) -> None:
+        """A call was refused; that is told before the call itself."""
+        self._denied[_session(data), _id(data)] = _FOR_THE_MODEL.sub("", str(data.get("reason") or ""))
+
+    def denied(self, data: dict[str, Any], speaker: Speaker) -> Call | None:
+        """The call, if it was refused: by a guard of its session, or of the parent."""
+        for session_id in (_session(data), str(data.get("parent_id") or "")):
+            reason = self._denied.pop((session_id, _id(data)), None)
+            if reason is not None:
+                return Call(str(data.get("tool_name")), data.get("tool_input"), "bad", error=reason, speaker=speaker)
+        return None
 
     def write(self, data: dict[str, Any]) -> None:
         """A call has written something; whose it is, is told by its id, else by the order in which calls began."""
@@ -76,17 +106,23 @@ class CallBoard:
         milliseconds: Any = data.get("duration_ms")
         is_told = isinstance(milliseconds, int | float) and isfinite(milliseconds)
         seconds: float = milliseconds / 1000 if is_told else now - call.began
-        return Call(
-            call.name, call.given, "good" if is_good else "bad", output, error, seconds, call.diff, call.speaker
-        )
+        ending = "good" if is_good else "bad"
+        return Call(call.name, call.given, ending, output, error, seconds, call.diff, found_by(data), call.speaker)
 
     def stop(self, session_id: str, now: float) -> list[Call]:
-        """The calls of a session that will never end, since it has."""
+        """The calls of a session that will never end, since it has, or has gone on without them."""
+        self._denied = {key: reason for key, reason in self._denied.items() if key[0] != session_id}
         keys = [key for key in self._running if key[0] == session_id]
         stopped = [self._running.pop(key) for key in keys]
         return [
             Call(each.name, each.given, "stopped", seconds=now - each.began, speaker=each.speaker) for each in stopped
         ]
+
+    def _with_agents(self, call: RunningCall) -> Iterator[RunningCall]:
+        yield call
+        for other in self:
+            if other.session_id in call.agents:
+                yield from self._with_agents(other)
 
     def _unseen(self, data: dict[str, Any], speaker: Speaker, now: float) -> RunningCall:
         call = self.begin(data, speaker, now)

@@ -73,6 +73,8 @@ class Call:
     error: str = ""
     seconds: float | None = None
     diff: Diff | None = None
+    found: str = ""
+    """How much a search has found."""
     speaker: Speaker = ROOT
 
 

@@ -39,6 +39,9 @@ def _coloured(code: str, language: str) -> list[list[Segment]]:
     style_of = _colours().get_style_for_token
     for kind, text in _lexer(language or "text").get_tokens(f"{code}\n"):
         style = style_of(kind)
+        if "\n" not in text:
+            rows[-1].append(Segment(text, style))
+            continue
         first, *others = text.split("\n")
         rows[-1].append(Segment(first, style))
         rows.extend([Segment(other, style)] for other in others)
@@ -46,7 +49,7 @@ def _coloured(code: str, language: str) -> list[list[Segment]]:
 
 
 def _laid_out(row: list[Segment], width: int, theme: Theme) -> list[str]:
-    if sum(cell_len(part.text) for part in row) <= width:
+    if cell_len("".join([part.text for part in row])) <= width:
         return [line_of(row, theme)]
     return lines_of(Text.assemble(*((part.text, part.style or "") for part in row), overflow="fold"), width, theme)
 

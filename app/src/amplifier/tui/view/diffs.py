@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+from amplifier.console.proposal import edited
+
 Sign = Literal["+", "-", " ", "@"]
 Former = Callable[[str], str | None]
 """What a file holds before it is written; ``None`` if it is not there or nobody may know."""
@@ -45,6 +47,16 @@ def diff_of(tool_name: str, given: Any, former: Former = lambda path: None) -> D
 
 
 def _edited(given: Mapping[str, Any], former: Former) -> Iterator[tuple[Sign, str]]:
+    before = former(str(given.get("file_path")))
+    after = edited(before, given)
+    if before is not None and after is not None:
+        yield from _compared(_lines(before), _lines(after))
+    else:
+        yield from _quoted(given)
+
+
+def _quoted(given: Mapping[str, Any]) -> Iterator[tuple[Sign, str]]:
+    """Edits of a file that nobody knows: what is quoted of it."""
     several = given.get("edits")
     edits = cast("list[object]", several) if isinstance(several, list) else [cast("object", given)]
     for number, each in enumerate(edits):
@@ -75,23 +87,45 @@ def _patched(given: Mapping[str, Any], former: Former) -> Iterator[tuple[Sign, s
 
 
 def _compared(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[Sign, str]]:
+    skipped = _common(before, after)
+    before, after = before[skipped:], after[skipped:]
+    left = _common(before[::-1], after[::-1])
+    before, after = before[: len(before) - left], after[: len(after) - left]
     if max(len(before), len(after)) > _MOST_COMPARED:
         # Comparing takes time that grows with the square, while the chat waits.
-        for line in before:
-            yield "-", line
-        for line in after:
-            yield "+", line
+        yield from _signed("-", before)
+        yield from _signed("+", after)
         return
-    is_first = True
-    for line in difflib.unified_diff(before, after, lineterm="", n=_CONTEXT):
-        if line.startswith(("--- ", "+++ ")) and is_first:
-            is_first = line.startswith("--- ")
-        elif line.startswith("@@"):
-            is_first = False
-            if before:
-                yield "@", line
-        else:
-            yield cast("Sign", line[0]), line[1:]
+    for group in difflib.SequenceMatcher(None, before, after).get_grouped_opcodes(_CONTEXT):
+        if before:
+            first, last = group[0], group[-1]
+            places = _place(skipped + first[1], last[2] - first[1]), _place(skipped + first[3], last[4] - first[3])
+            yield "@", f"@@ -{places[0]} +{places[1]} @@"
+        for kind, start, end, other_start, other_end in group:
+            if kind == "equal":
+                yield from _signed(" ", before[start:end])
+            else:
+                yield from _signed("-", before[start:end])
+                yield from _signed("+", after[other_start:other_end])
+
+
+def _signed(sign: Sign, lines: Sequence[str]) -> Iterator[tuple[Sign, str]]:
+    return ((sign, line) for line in lines)
+
+
+def _common(before: Sequence[str], after: Sequence[str]) -> int:
+    """How many lines are the same at the beginning, but for those that are shown around a change."""
+    same = 0
+    for one, other in zip(before, after, strict=False):
+        if one != other:
+            break
+        same += 1
+    return max(0, same - _CONTEXT)
+
+
+def _place(start: int, count: int) -> str:
+    """Where lines stand, as programs write it."""
+    return f"{start + 1}" if count == 1 else f"{start + bool(count)},{count}"
 
 
 def _lines(text: Any) -> list[str]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from rich.text import Text
 
 from amplifier.tui.view.call_words import duration, summary_of
 from amplifier.tui.view.calls import RunningCall
-from amplifier.tui.view.changes import Prose, Speaker
+from amplifier.tui.view.changes import Begun, Call, Change, Prose, Speaker, Thought
 from amplifier.tui.view.painting import cleaned, flat, one_line
+from amplifier.tui.view.pieces import Piece
 from amplifier.tui.view.rendering import call_line, gutter_of, render
 from amplifier.tui.view.speech import OpenBlock, Speech
 from amplifier.tui.view.theme import Theme
@@ -23,12 +26,27 @@ def live_region(transcript: Transcript, size: tuple[int, int], theme: Theme, now
     """The lines of all that is open: no wider than the terminal and no higher than half of it."""
     width, rows = size
     most = max(3, min(_MOST_ROWS, rows // 2))
-    calls = _calls(list(transcript.calls), width, theme, now, most)
+    calls = _calls(transcript.calls.in_order(), width, theme, now, most)
     said: list[str] = []
     for speech in transcript.speeches:
         said += _open_lines(speech, width, theme, now)
     room = most - len(calls)
     return [*(said[-room:] if room > 0 else []), *calls]
+
+
+def first_open(transcript: Transcript) -> Change:
+    """What the region begins with, as a change: what is above tells by it whether that stands apart."""
+    for speech in transcript.speeches:
+        block = speech.open
+        assert block is not None
+        if block.kind == "thinking":
+            return Thought("", None, speech.speaker)
+        if block.kind != "text":
+            return Call(block.name, None, "good", speaker=speech.speaker)
+        if (rest := block.cutter.rest) is not None:
+            return rest
+    calls = transcript.calls.in_order()
+    return Call(calls[0].name, None, "good", speaker=calls[0].speaker) if calls else Begun("")
 
 
 def working_line(width: int, theme: Theme, now: float) -> str:
@@ -58,8 +76,9 @@ def _call_lines(call: RunningCall, width: int, theme: Theme, now: float, most: i
     facts = [*_whose(call.speaker), duration(now - call.began)]
     lines = [call_line(sign, call.name, summary_of(call.given), facts, room, theme)]
     detail = theme.sign("detail")
-    tail = call.last_lines()[-most:] if most else []
-    lines += [one_line(Text(f"{detail}{flat(text)}", theme.style("quiet")), room, theme) for text in tail]
+    for number, text in enumerate(call.last_lines()[-most:] if most else []):
+        begin = " " * len(detail) if number else detail
+        lines.append(one_line(Text(f"{begin}{flat(text)}", theme.style("quiet")), room, theme))
     return [f"{gutter}{line}" for line in lines]
 
 
@@ -84,10 +103,16 @@ def _text_lines(speech: Speech, block: OpenBlock, width: int, theme: Theme) -> l
     if rest is None:
         return []
     if not speech.speaker.depth:
-        return render(rest, width, theme)
+        return _laid_out(rest, width, theme).copy()
     gutter, room = gutter_of(speech.speaker, width, theme)
     last = (rest.source if isinstance(rest, Prose) else "\n".join(rest.lines)).strip().rpartition("\n")[2]
     return [f"{gutter}{one_line(Text(f'{_named(speech.speaker)}{flat(last)}', theme.style('quiet')), room, theme)}"]
+
+
+@lru_cache(maxsize=1)
+def _laid_out(rest: Piece, width: int, theme: Theme) -> list[str]:
+    """What is not finished stays as it is for many frames when a model takes its time."""
+    return render(rest, width, theme)
 
 
 def _whose(speaker: Speaker) -> list[str]:

@@ -9,7 +9,6 @@ from amplifier.tui.view.changes import Level
 from amplifier.tui.view.module_events import LLM_STREAM_ABORTED
 from amplifier.tui.view.status import thousands
 from amplifier_core.events import (
-    CANCEL_REQUESTED,
     CONTEXT_COMPACTION,
     POLICY_VIOLATION,
     PROVIDER_RETRY,
@@ -56,10 +55,6 @@ def _violation(data: dict[str, Any]) -> Told:
     return str(data.get("reason") or "A rule was broken"), "warning"
 
 
-def _stopping(data: dict[str, Any]) -> Told:
-    return "Stopping", "info"
-
-
 def _because(data: dict[str, Any]) -> str:
     error: Any = data.get("error") or data.get("error_message") or data.get("reason")
     if isinstance(error, dict):
@@ -75,7 +70,6 @@ _MAKERS: dict[str, Callable[[dict[str, Any]], Told]] = {
     LLM_STREAM_ABORTED: _aborted,
     CONTEXT_COMPACTION: _compaction,
     POLICY_VIOLATION: _violation,
-    CANCEL_REQUESTED: _stopping,
 }
 NOTED = tuple(_MAKERS)
 """Names of the events that have a line."""

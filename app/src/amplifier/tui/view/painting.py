@@ -16,7 +16,8 @@ from amplifier.console.plain import harmless
 from amplifier.tui.view.theme import Theme
 
 _SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
-_OVERWRITTEN = re.compile(r"[^\n]*\r(?=[^\n])")
+# From the beginning of a line: from everywhere, the time would grow with the square of its length.
+_OVERWRITTEN = re.compile(r"^[^\n]*\r(?=[^\n])", re.MULTILINE)
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
 _LEAST_WIDTH = 4
 
@@ -59,7 +60,9 @@ def one_line(text: Text, width: int, theme: Theme) -> str:
     cut = text.copy()
     cut.no_wrap = True
     cut.truncate(max(width, 1), overflow="ellipsis")
-    return lines_of(cut, width, theme)[0]
+    if "\n" in cut.plain or "\t" in cut.plain:
+        return lines_of(cut, width, theme)[0]
+    return line_of(list(Text().append_text(cut).render(console_for(width, theme))), theme)
 
 
 def folded(text: str, style: str, width: int, theme: Theme) -> list[str]:

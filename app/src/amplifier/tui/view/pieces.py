@@ -75,7 +75,8 @@ class Cutter:
         lines = [*self._lines, *blank, partial] if partial else self._lines
         if self._fence is not None:
             return self._fence.code(lines, self._speaker, is_last=False)
-        return Prose("\n".join(lines), self._has_gap, self._speaker) if lines else None
+        has_gap = self._has_gap or (self._is_after_blank and not self._lines)
+        return Prose("\n".join(lines), has_gap, self._speaker) if lines else None
 
     def _take_partial(self) -> str:
         partial = "".join(self._partial)

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
 from rich.text import Text
 
 from amplifier.tui.view.call_words import duration, given_of, summary_of
 from amplifier.tui.view.changes import Begun, Call, Change, Code, Note, Prompt, Prose, Speaker, Thought
 from amplifier.tui.view.code import code_lines
 from amplifier.tui.view.diffs import Diff
-from amplifier.tui.view.painting import cleaned, flat, folded, lines_of, one_line
-from amplifier.tui.view.prose import markdown
+from amplifier.tui.view.painting import cleaned, flat, folded, line_of, lines_of, one_line
+from amplifier.tui.view.prose import prose_lines
 from amplifier.tui.view.theme import Theme
 
+_MOST_PROMPT_LINES = 40
+_MOST_UNFOLDED_LINES = 2_000
+_MOST_CHARS = 100_000
+"""What is longer is not laid out as a whole even where it is to be seen whole: the chat would stand still."""
 _MOST_DIFF_LINES = 24
 _MOST_OUTPUT_LINES = 5
 _MOST_ERROR_LINES = 5
 _MOST_DEPTH = 3
 _LEAST_INDENTED = 20
+_INDENT = "  "
 _LIVELY = ("bash",)
 """Tools whose output is worth a look even where all went well."""
 
@@ -47,8 +56,36 @@ def render_diff(diff: Diff, width: int, theme: Theme, most: int | None = None) -
     lines: list[str] = []
     for sign, text in shown:
         mark = "" if sign == "@" else f"{sign} "
-        lines += lines_of(Text(f"{mark}{cleaned(text)}", styles[sign], overflow="fold"), width, theme) or [mark]
+        line = f"{mark}{cleaned(text[: _MOST_CHARS // 10])}"
+        lines += lines_of(Text(line, styles[sign], overflow="fold"), width, theme) or [mark]
     return [*lines, *_left_out(len(diff.lines) - len(shown), width, theme)]
+
+
+def question_lines(text: str, kind: str, width: int, theme: Theme) -> list[str]:
+    """A part of a question, whole. A ``diff`` is left as it is; words are wrapped, and stay indented as they are."""
+    if kind == "diff":
+        return _painted_diff(text.split("\n"), theme)
+    return [each for line in text.split("\n") for each in _wrapped(line, width, theme)]
+
+
+def _painted_diff(lines: list[str], theme: Theme) -> list[str]:
+    """A diff as programs write it, in its colours; names of files and places are quiet."""
+    styles = [{"+": "added", "-": "removed", "@": "quiet"}.get(line[:1], "") for line in lines]
+    for number, trio in enumerate(zip(lines, lines[1:], lines[2:], strict=False)):
+        if all(line.startswith(begin) for line, begin in zip(trio, ("--- ", "+++ ", "@@"), strict=True)):
+            styles[number : number + 2] = ["quiet", "quiet"]
+    return [
+        line_of([Segment(line, Style.parse(theme.style(style)))], theme) if style else line
+        for line, style in zip(lines, styles, strict=True)
+    ]
+
+
+def _wrapped(line: str, width: int, theme: Theme) -> list[str]:
+    indent = _INDENT if line.startswith(_INDENT) and width >= _LEAST_INDENTED else ""
+    if not line or (indent and cell_len(line) <= width):
+        return [line]
+    first, *others = folded(line.removeprefix(indent), "", width - 2 * len(indent), theme)
+    return [f"{indent}{first}", *(f"{indent * 2}{other}" for other in others)]
 
 
 def call_line(sign: Text, name: str, summary: str, facts: list[str], width: int, theme: Theme) -> str:
@@ -63,34 +100,35 @@ def call_line(sign: Text, name: str, summary: str, facts: list[str], width: int,
 def _prompt(change: Prompt, width: int, theme: Theme) -> list[str]:
     sign = theme.sign("prompt")
     style = theme.style("prompt")
-    lines = folded(change.text.strip("\n"), style, width - len(sign), theme)
+    most = _MOST_UNFOLDED_LINES if theme.is_unfolded else _MOST_PROMPT_LINES
+    lines = _beginning(change.text.strip("\n"), style, width - len(sign), theme, most)
     first = lines_of(Text(sign.rstrip(), style), width, theme)[0]
     indent = " " * (len(sign) if not theme.is_plain else 2)
     return [f"{indent}{line}" if number else f"{first} {line}" for number, line in enumerate(lines)]
 
 
 def _prose(change: Prose, width: int, theme: Theme) -> list[str]:
-    lines = lines_of(markdown(change.source), width, theme)
-    while lines and not lines[0]:
-        del lines[0]
-    while lines and not lines[-1]:
-        del lines[-1]
+    lines = prose_lines(change.source, width, theme)
     # What Markdown keeps to itself, such as where links lead, is shown as it was written.
     return lines or folded(change.source, theme.style("quiet"), width, theme)
 
 
 def _code(change: Code, width: int, theme: Theme) -> list[str]:
-    fence = theme.style("quiet")
-    lines = [one_line(Text(f"```{flat(change.language, 40)}", fence), width, theme)] if change.is_first else []
+    lines = [_fence(change.language, width, theme)] if change.is_first else []
     if change.lines:
         lines += code_lines(change.lines, change.context, change.language, width, theme)
-    return [*lines, one_line(Text("```", fence), width, theme)] if change.is_last else lines
+    return [*lines, _fence("", width, theme)] if change.is_last else lines
+
+
+@lru_cache(maxsize=32)
+def _fence(language: str, width: int, theme: Theme) -> str:
+    return one_line(Text(f"```{flat(language, 40)}", theme.style("quiet")), width, theme)
 
 
 def _thought(change: Thought, width: int, theme: Theme) -> list[str]:
     style = theme.style("thought")
     if theme.is_unfolded:
-        lines = folded(f"{theme.sign('thought')}{change.text.strip()}", style, width - 2, theme)
+        lines = _beginning(f"{theme.sign('thought')}{change.text.strip()}", style, width - 2, theme)
         return [f"  {line}" if number else line for number, line in enumerate(lines)]
     seconds = "" if change.seconds is None else f"({duration(change.seconds)}) "
     return [one_line(Text(f"{theme.sign('thought')}{seconds}{flat(change.text)}", style), width, theme)]
@@ -98,8 +136,10 @@ def _thought(change: Thought, width: int, theme: Theme) -> list[str]:
 
 def _call(change: Call, width: int, theme: Theme) -> list[str]:
     facts = [] if change.diff is None else [f"+{change.diff.added} −{change.diff.removed}"]
-    count = len(change.output.splitlines())
-    if not facts and count > 1:
+    count = len(_lines_in(change.output))
+    if change.found:
+        facts.append(change.found)
+    elif not facts and count > 1:
         facts.append(f"{count} lines")
     if change.seconds is not None:
         facts.append(duration(change.seconds))
@@ -113,26 +153,38 @@ def _details(change: Call, width: int, theme: Theme) -> list[str]:
     room = width - len(detail)
     lines: list[str] = []
     if change.error:
-        told = folded(change.error.strip(), theme.style("bad"), room, theme)
+        told = _beginning(change.error.strip(), theme.style("bad"), room, theme)
         most = len(told) if theme.is_unfolded else _MOST_ERROR_LINES
         lines += [*told[:most], *_left_out(len(told) - most, room, theme)]
     if change.diff is not None and change.ending == "good":
-        lines += render_diff(change.diff, room, theme, None if theme.is_unfolded else _MOST_DIFF_LINES)
+        lines += render_diff(change.diff, room, theme, _MOST_UNFOLDED_LINES if theme.is_unfolded else _MOST_DIFF_LINES)
     elif theme.is_unfolded:
         for text, style in ((given_of(change.given), theme.style("quiet")), (change.output, "")):
-            lines += folded(text.strip("\n"), style, room, theme) if text.strip() else []
+            lines += _beginning(text.strip("\n"), style, room, theme) if text.strip() else []
     elif change.output and (change.name in _LIVELY or change.ending == "bad"):
         lines += _last_lines(change.output, room, theme)
     indent = " " * len(detail)
     return [f"{indent if number else detail}{line}" for number, line in enumerate(lines)]
 
 
+def _beginning(text: str, style: str, width: int, theme: Theme, most: int = _MOST_UNFOLDED_LINES) -> list[str]:
+    """The lines of a text, or of as much of it as can be laid out at once."""
+    told = text[:_MOST_CHARS].split("\n")
+    left = text.count("\n") + 1 - min(len(told), most)
+    return [*folded("\n".join(told[:most]), style, width, theme), *_left_out(left, width, theme)]
+
+
 def _last_lines(text: str, width: int, theme: Theme) -> list[str]:
     """The last lines of what a tool gave, each cut where the terminal ends."""
-    told = cleaned(text.strip("\n")).splitlines()
+    told = _lines_in(text)
     style = theme.style("quiet")
     shown = [one_line(Text(line.expandtabs(4), style), width, theme) for line in told[-_MOST_OUTPUT_LINES:]]
     return [*_left_out(len(told) - _MOST_OUTPUT_LINES, width, theme), *shown]
+
+
+def _lines_in(text: str) -> list[str]:
+    """The lines as they are to be seen: what overwrites itself is one."""
+    return cleaned(text.strip("\n")).splitlines()
 
 
 def _left_out(count: int, width: int, theme: Theme) -> list[str]:
@@ -147,8 +199,14 @@ def _begun(change: Begun, width: int, theme: Theme) -> list[str]:
 
 
 def _note(change: Note, width: int, theme: Theme) -> list[str]:
-    sign = theme.sign(change.level)
-    return folded(f"{sign}{change.text.strip()}", theme.style(change.level), width, theme)
+    sign, style = theme.sign(change.level), theme.style(change.level)
+    indent = "" if theme.is_plain or width < _LEAST_INDENTED else " " * len(sign)
+    text = change.text.strip()[:_MOST_CHARS]
+    lines = folded(f"{sign}{text}", style, width, theme)
+    if len(lines) == 1 or not indent:
+        return lines
+    first, *others = folded(text, style, width - len(indent), theme)
+    return [f"{lines_of(Text(sign.strip(), style), width, theme)[0]} {first}", *(f"{indent}{each}" for each in others)]
 
 
 _RENDERERS: dict[type[Any], Any] = {

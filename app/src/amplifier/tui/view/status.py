@@ -25,6 +25,10 @@ class Status:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._facts: dict[str, Any] = {}
+        self.begin()
+
+    def begin(self) -> None:
+        """Another session: nothing is counted yet. What the chat says beside stays."""
         self._model = ""
         self._tokens = 0
         self._context_tokens = 0
@@ -58,10 +62,10 @@ class Status:
             self._elapsed = self._clock() - self._began
             self._began = None
 
-    def line(self, width: int, theme: Theme) -> str:
-        """The line, no wider than ``width``."""
+    def line(self, width: int, theme: Theme, *, has_time: bool = True) -> str:
+        """The line, no wider than ``width``; without the time where nothing is to count."""
         between = theme.sign("between")
-        parts = [(weight, Text(text, style)) for weight, text, style in self._parts(theme)]
+        parts = [(weight, Text(text, style)) for weight, text, style in self._parts(theme, has_time)]
         while len(parts) > 1 and sum(part.cell_len + len(between) for _, part in parts) - len(between) > width:
             parts.remove(min(parts, key=lambda part: part[0]))
         joined = Text()
@@ -70,14 +74,14 @@ class Status:
             joined.append_text(part)
         return one_line(joined, width, theme) if parts else ""
 
-    def _parts(self, theme: Theme) -> list[tuple[int, str, str]]:
+    def _parts(self, theme: Theme, has_time: bool) -> list[tuple[int, str, str]]:
         told = {
             "mode": flat(str(self._facts.get("mode") or ""), 40),
             "model": flat(str(self._facts.get("model") or self._model), 60),
             "context": self._context(),
             "tokens": self._total(),
             "cost": self._spent(),
-            "elapsed": self._time(),
+            "elapsed": self._time() if has_time else "",
         }
         styles = {"mode": theme.style("strong"), "context": theme.style("warning") if self._is_nearly_full() else ""}
         quiet = theme.style("quiet")

@@ -16,7 +16,7 @@ _SIGNS = MappingProxyType(
         "info": "· ",
         "warning": "! ",
         "error": "✗ ",
-        "detail": "  ⎿ ",
+        "detail": "  └ ",
         "gutter": "│ ",
         "between": " · ",
         "more": "…",

@@ -24,6 +24,7 @@ from amplifier.tui.view.module_events import (
 from amplifier.tui.view.notes import NOTED, note_of
 from amplifier.tui.view.speech import Speech
 from amplifier_core.events import (
+    APPROVAL_DENIED,
     CONTENT_BLOCK_DELTA,
     CONTENT_BLOCK_END,
     EXECUTION_END,
@@ -55,8 +56,9 @@ class Transcript:
             CONTENT_BLOCK_DELTA: self._block_continued,
             CONTENT_BLOCK_END: self._block_ended,
             THINKING_FINAL: self._thought,
-            PROVIDER_REQUEST: self._asked,
+            PROVIDER_REQUEST: self._gone_on,
             LLM_REQUEST: self._asked,
+            APPROVAL_DENIED: self._call_denied,
             TOOL_PRE: self._call_begun,
             TOOL_OUTPUT: self._call_wrote,
             TOOL_POST: self._call_ended,
@@ -115,7 +117,18 @@ class Transcript:
     def _asked(self, data: dict[str, Any]) -> list[Change]:
         return self._speech(data).next_answer(self._clock())
 
+    def _gone_on(self, data: dict[str, Any]) -> list[Change]:
+        """The loop asks its model again: it has a result of every call, also of those that hooks did not let run."""
+        return [*self.calls.stop(str(data.get("session_id") or ""), self._clock()), *self._asked(data)]
+
+    def _call_denied(self, data: dict[str, Any]) -> list[Change]:
+        self.calls.deny(data)
+        return []
+
     def _call_begun(self, data: dict[str, Any]) -> list[Change]:
+        denied = self.calls.denied(data, self._speaker(data))
+        if denied is not None:
+            return [*self._closed(data), denied]
         call = self.calls.begin(data, self._speaker(data), self._clock())
         return [*self._closed(data), Begun(call.name, call.given, call.speaker)]
 
@@ -147,6 +160,7 @@ class Transcript:
         return changes
 
     def _agent_begun(self, data: dict[str, Any]) -> list[Change]:
+        self.calls.send(data, str(data.get("sub_session_id")))
         self._name(str(data.get("sub_session_id")), str(data.get("agent") or _UNNAMED), self._speaker(data).depth + 1)
         return []
 
