@@ -18,7 +18,7 @@ BARE = ("-c", "pass")
 LIBRARIES = ("-c", "import asyncio, click, pydantic, yaml\nclass Model(pydantic.BaseModel):\n    value: int = 0\n")
 """What no run can do without: event loop, command line, the form of bundles, and the kernel's one dependency."""
 LIST = ("-m", "amplifier", "session", "list")
-MOST_ADDED_MS, MOST_OWN_MS, MOST_LISTED_MS = 150.0, 200.0, 300.0
+MOST_ADDED_MS, MOST_LISTED_MS = 150.0, 300.0
 BUNDLE = {
     "bundle": {"name": "scripted"},
     "session": {"orchestrator": {"module": "loop-streaming"}, "context": {"module": "context-persistent"}},
@@ -38,8 +38,6 @@ def figures(effort: Effort) -> Iterator[Figure]:
         what = "`amplifier run` on the scripted provider, session stored: CPU time beyond a bare Python start"
         note = f"{run_ms:.0f} ms against {bare_ms:.0f} ms; {libraries_ms - bare_ms:.0f} ms are the imports of libraries"
         yield Figure("app_run", what, run_ms - bare_ms, MOST_ADDED_MS, unit="ms", note=note)
-        what = "the same beyond a process that only imports asyncio, click, pydantic (one model) and yaml"
-        yield Figure("app_run_own", what, run_ms - libraries_ms, MOST_OWN_MS, unit="ms", note="our own code, and work")
         count = effort.size(full=10_000, smoke=10)
         _make_sessions(place / "home", count)
         listed_ms = _cpu_ms(LIST, place, rounds)

@@ -47,7 +47,6 @@ FIGURES = {
     "app_version",
     "app_help",
     "app_run",
-    "app_run_own",
     "session_list",
     "module_list",
     "locked_sources",
