@@ -108,8 +108,12 @@ def test_images_of_the_command_line_go_along_with_the_first_prompt(command: Comm
 
 
 @pytest.mark.slow
-def test_a_chat_from_its_first_prompt_to_its_end(command: Command, keys: PipeInput) -> None:
+@pytest.mark.parametrize("tmux", ["", "/tmp/tmux-1/default,1,0"], ids=["bare", "tmux"])
+def test_a_chat_from_its_first_prompt_to_its_end(
+    command: Command, keys: PipeInput, monkeypatch: pytest.MonkeyPatch, tmux: str
+) -> None:
     """The prompt of the command line is said first; what is typed is kept as history, without the answers."""
+    monkeypatch.setenv("TMUX", tmux)
     bundle = write_bundle(command.work, ["One.", "Two."])
     command.settings("chat: {keys: vi}\n")
     keys.send_text("second\r")

@@ -149,6 +149,15 @@ def test_paths_that_are_dropped_on_the_line_are_images(tmp_path: Path, monkeypat
     assert "is an image in the format HEIC" in prompt_of(str(photo), tmp_path).warnings[0]
 
 
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [("/a/b.png", "@/a/b.png"), ("/a/my shot.png", '@"/a/my shot.png"'), ('/a/"b".png', '@/a/\\"b\\".png')],
+)
+def test_a_mention_is_as_plain_as_its_path(path: str, expected: str) -> None:
+    """Quotes and signs that keep it together are there only where they must be."""
+    assert mention_of(Path(path)) == expected
+
+
 @pytest.mark.slow
 @given(st.text(st.characters(exclude_characters="\n/\0\r\x85\u2028\u2029", exclude_categories=["Cs"]), min_size=1))
 def test_what_is_mentioned_is_found_again(name: str) -> None:

@@ -21,6 +21,7 @@ from tests.modules.gemini_world import (
 from amplifier_core.message_models import ChatResponse, ImageBlock, TextBlock, ThinkingBlock
 from amplifier_modkit.llm.wire import FINISH_REASONS, WireError
 from amplifier_module_provider_gemini.answers import joined
+from amplifier_module_provider_gemini.parts import answer_parts
 from amplifier_module_provider_gemini.wire import GeminiWire
 
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
@@ -32,6 +33,13 @@ INLINE = {"inlineData": {"mimeType": "image/png", "data": "aGk="}}
 def read(*parts: dict[str, Any], **named: Any) -> ChatResponse:
     """The response for a whole answer."""
     return GeminiWire().read_answer(answer(*parts, **named))
+
+
+def test_a_part_that_is_unknown_goes_back_as_it_came() -> None:
+    """It is carried in a block that says nothing to others."""
+    code = {"executableCode": {"language": "PYTHON", "code": "1"}}
+    (carried,) = read(code).content
+    assert list(answer_parts(carried.model_dump())) == [code]
 
 
 def test_an_answer_is_read_whole() -> None:

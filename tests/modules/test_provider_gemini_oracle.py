@@ -22,7 +22,11 @@ from amplifier_module_provider_gemini.wire import GeminiWire, continuing
 if TYPE_CHECKING:
     from google import genai
 
-pytestmark = pytest.mark.slow  # importing the library alone takes more than a second
+pytestmark = [
+    pytest.mark.slow,  # importing the library alone takes more than a second
+    pytest.mark.filterwarnings("ignore:invalid escape sequence:DeprecationWarning"),  # its first import compiles it
+    pytest.mark.filterwarnings("ignore:invalid escape sequence:SyntaxWarning"),  # the same, from Python 3.12 on
+]
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 SIGNATURE = base64.b64encode(b"signed").decode()

@@ -139,11 +139,11 @@ def _end(tokens: Sequence[Token], start: int) -> int:
     return next(place for place in later if tokens[place].nesting == -1 and tokens[place].level == opening.level)
 
 
-def _text_rows(tokens: Sequence[Token], width: int, console: Console) -> list[Row] | None:
+def _text_rows(tokens: Sequence[Token], width: int, console: Console) -> list[Row]:
     opening = tokens[0]
     named = "markdown.paragraph" if opening.type == "paragraph_open" else f"markdown.{opening.tag}"
     text = _inline_text(tokens[1].children or [], console.get_style(named, default="none"), console)
-    return None if text is None else [list(line.render(console)) for line in text.wrap(console, width, overflow="fold")]
+    return [list(line.render(console)) for line in text.wrap(console, width, overflow="fold")]
 
 
 def _list_rows(tokens: Sequence[Token], width: int, console: Console) -> list[Row] | None:
@@ -174,8 +174,8 @@ def _marks(opening: Token, count: int, console: Console) -> list[tuple[Segment, 
     return [(Segment(f"{number}".rjust(width - 1) + " ", style), blank) for number in range(start, start + count)]
 
 
-def _inline_text(children: Sequence[Token], style: Style, console: Console) -> Text | None:
-    """A paragraph with its styles; ``None`` if something is in it that is more than text."""
+def _inline_text(children: Sequence[Token], style: Style, console: Console) -> Text:
+    """A paragraph with its styles."""
     text = Text()
     styles = [style]
     link: tuple[str, list[str]] | None = None
@@ -193,10 +193,8 @@ def _inline_text(children: Sequence[Token], style: Style, console: Console) -> T
                 styles.pop()
             else:
                 _add(text, token.content, inner, link)
-        elif token.type in _TEXTS:
-            _add(text, _TEXTS[token.type] or token.content, styles[-1], link)
         else:
-            return None
+            _add(text, _BREAKS.get(token.type, token.content), styles[-1], link)
     return text
 
 
@@ -221,7 +219,7 @@ _MAKERS = {
     "bullet_list_open": _list_rows,
     "ordered_list_open": _list_rows,
 }
-_TEXTS = {"text": "", "softbreak": " ", "hardbreak": "\n"}
+_BREAKS = {"softbreak": " ", "hardbreak": "\n"}
 
 
 # Both take longer to make than to use, and hold nothing of what they are used for.
