@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
+from heapq import nlargest
 
 _MOST_LINES_COMPARED = 2000
 _MOST_CHARS_COMPARED = 160
+_MOST_PROMISING = 100
 _MOST_HINTS = 3
 _LIKENESS = 0.6
 _NUMBERED = re.compile(r"^ *\d+\t", re.MULTILINE)
@@ -47,7 +50,13 @@ def _alike(lines: list[str], wanted: str) -> list[int]:
     for index, line in enumerate(lines[:_MOST_LINES_COMPARED]):
         candidates.setdefault(line.strip()[:_MOST_CHARS_COMPARED], index)
     candidates.pop("", None)
-    return [candidates[each] for each in difflib.get_close_matches(goal, candidates, _MOST_HINTS, _LIKENESS)]
+    # To find how alike two lines are takes time that grows with the square of their length; to see that they cannot be
+    # very much alike, since they have different letters, does not.
+    letters = Counter(goal)
+    promising = nlargest(
+        _MOST_PROMISING, candidates, lambda each: (letters & Counter(each)).total() / (len(goal) + len(each))
+    )
+    return [candidates[each] for each in difflib.get_close_matches(goal, promising, _MOST_HINTS, _LIKENESS)]
 
 
 def _squeezed(line: str) -> str:
