@@ -74,7 +74,7 @@ def test_mentioned_images_go_along_in_order(tmp_path: Path) -> None:
     assert [each.name for each in prompt.images] == ["shot.png", "My Shot.gif", "no suffix (1)"]
     assert spoken(prompt.text) == text
     assert names_images(text, tmp_path)
-    assert not names_images("@a.txt", tmp_path)
+    assert not names_images(f"@a.txt @{'x' * 300}", tmp_path)
 
 
 def test_images_that_cannot_go_along_are_told(tmp_path: Path) -> None:

@@ -97,8 +97,8 @@ def spoken(text: str) -> str:
 
 
 def names_images(text: str, working_dir: Path) -> bool:
-    """Whether an image would go along with ``text``."""
-    return bool(prompt_of(text, working_dir).images)
+    """Whether ``text`` names a file that is an image, or is meant to be one."""
+    return any(map(_is_meant_as_image, _named(text, working_dir).values()))
 
 
 def dropped_images(text: str) -> list[Path]:
@@ -147,7 +147,10 @@ def _expanded(name: str) -> Path:
 
 
 def _is_meant_as_image(path: Path) -> bool:
-    return path.is_file() and (path.suffix.lower() in _NAMED_AS_IMAGE or is_image(path))
+    try:
+        return path.is_file() and (path.suffix.lower() in _NAMED_AS_IMAGE or is_image(path))
+    except OSError:
+        return False  # no file has such a name
 
 
 def _parts(name: str, path: Path, before: list[Image], reader: Reader) -> Iterator[Part]:

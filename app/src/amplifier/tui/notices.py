@@ -6,9 +6,8 @@ import asyncio
 import io
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Literal
 
-Level = Literal["info", "warning", "error"]
+from amplifier.tui.view.changes import Level
 
 _LEVELS: tuple[tuple[str, Level], ...] = (
     ("amplifier: error: ", "error"),

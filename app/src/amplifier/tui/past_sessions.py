@@ -30,7 +30,8 @@ async def choose_session(
     ``SessionProblem`` where there is nothing to choose from.
     """
     here = await asyncio.to_thread(_sessions, store, working_dir, present)
-    others = [each for each in await asyncio.to_thread(_sessions, store, None, present) if each not in here]
+    shown = {each.folder for each in here}
+    others = [each for each in await asyncio.to_thread(_sessions, store, None, present) if each.folder not in shown]
     if not here and not others:
         raise SessionProblem("There is no other session to go on with.", "/new begins one.")
     if not here:

@@ -56,7 +56,8 @@ class View:
         self._transcript = Transcript(clock, former)
         self._status = Status(clock)
         self._scroll = Scroll()
-        self._folded: deque[Call | Thought] = deque(maxlen=_KEPT_FOLDED)
+        self._folded: deque[tuple[int, Call | Thought]] = deque(maxlen=_KEPT_FOLDED)
+        """With their sizes."""
         self._is_changed = False
         self._is_waiting = False
         self._revision = 0
@@ -168,7 +169,7 @@ class View:
     def unfold(self, count: int = 1) -> int:
         """Prints the last folded thoughts and calls again, whole; gives how many."""
         theme = replace(self._theme, is_unfolded=True)
-        chosen = list(self._folded)[-count:] if count > 0 else []
+        chosen = [change for _, change in self._folded][-count:] if count > 0 else []
         for change in chosen:
             self._put(["", *render(change, self._size()[0], theme)])
         return len(chosen)
@@ -194,8 +195,8 @@ class View:
             self._put(lines)
 
     def _keep(self, change: Call | Thought) -> None:
-        self._folded.append(change)
-        while len(self._folded) > 1 and sum(map(_size, self._folded)) > _KEPT_FOLDED_CHARS:
+        self._folded.append((_size(change), change))
+        while len(self._folded) > 1 and sum(size for size, _ in self._folded) > _KEPT_FOLDED_CHARS:
             self._folded.popleft()
 
     def _put(self, lines: list[str]) -> None:
